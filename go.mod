@@ -1,0 +1,3 @@
+module guildhall
+
+go 1.26
