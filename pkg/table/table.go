@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Limits every store enforces alike, so that what fits here fits on AWS.
@@ -22,7 +23,9 @@ const (
 	MaxPageRows = 1000           // rows of one Query page
 	MaxPage     = 1 << 20        // bytes of rows after which a Query page ends
 	MaxKeyPart  = 1024           // bytes of a PK or an SK
-	MaxCounter  = int64(1) << 53 // absolute value of a counter field
+	MaxCounter  = int64(1) << 53 // absolute value of a counter field, and of what one Add adds
+
+	counterBytes = 8 // bytes a counter's value counts for
 )
 
 // Errors of a store. Anything else is an internal error.
@@ -58,6 +61,15 @@ type Row struct {
 	Expires time.Time
 }
 
+// Bytes is the size of the row as the limits count it.
+func (r Row) Bytes() int {
+	n := len(r.PK) + len(r.SK) + len(r.Version) + len(r.Data)
+	for f := range r.Counters {
+		n += len(f) + counterBytes
+	}
+	return n
+}
+
 // Found tells whether the row was there.
 func (r Row) Found() bool { return r.Version != "" }
 
@@ -81,28 +93,65 @@ func (q Query) Prefix(p string) Query {
 	return q
 }
 
-// PrefixEnd is the least string above every string that begins with p ("" when none is).
+// PrefixEnd is the least key above every key that begins with p ("" when none is). It is
+// valid UTF-8 like every key: byte order is code point order, so the last code point
+// that can grow grows.
 func PrefixEnd(p string) string {
-	b := []byte(p)
-	for i := len(b) - 1; i >= 0; i-- {
-		if b[i] < 0xff {
-			b[i]++
-			return string(b[:i+1])
+	for p != "" {
+		r, n := utf8.DecodeLastRuneInString(p)
+		p = p[:len(p)-n]
+		switch {
+		case r == utf8.MaxRune:
+			continue
+		case r == 0xd7ff: // the surrogates that follow are no text
+			return p + "\ue000"
 		}
+		return p + string(r+1)
 	}
 	return ""
+}
+
+// Span is the part of the partition that is left to walk once After is taken into account:
+// low <= SK (low < SK when open), and SK < high unless high is empty.
+func (q Query) Span() (low string, open bool, high string) {
+	low, high = q.From, q.To
+	switch {
+	case q.After == "":
+	case q.Reverse && (high == "" || q.After < high):
+		high = q.After
+	case !q.Reverse && q.After >= low:
+		low, open = q.After, true
+	}
+	return low, open, high
+}
+
+// Validate checks what every store refuses alike: a bad partition key, a bound no key can have.
+func (q Query) Validate() error {
+	if err := validPart(q.PK); err != nil {
+		return err
+	}
+	for _, bound := range []string{q.From, q.To, q.After} {
+		if bound == "" {
+			continue
+		}
+		if err := validPart(bound); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Page is the answer to a Query.
 type Page struct {
 	Rows []Row
-	More bool // rows may follow behind the last one: ask again with After
+	More bool // rows of the query follow behind the last one: ask again with After
 }
 
-// Store is the table.
+// Store is the table. What a call answers belongs to the caller, and so does what it was
+// given: a store copies both ways. A call whose context has ended does nothing and fails.
 type Store interface {
 	// Get reads up to MaxGetKeys rows strongly, in the order asked; a missing row comes
-	// back with its key and no Version. It is no snapshot across rows.
+	// back with its key and no Version, a key named twice twice. It is no snapshot across rows.
 	Get(ctx context.Context, keys ...Key) ([]Row, error)
 	// Query reads one page of a partition strongly.
 	Query(ctx context.Context, q Query) (Page, error)
@@ -115,6 +164,12 @@ type Lister interface {
 	// List returns the rows behind the opaque position after ("" at first) and the next
 	// position ("" at the end).
 	List(ctx context.Context, after string, limit int) ([]Row, string, error)
+}
+
+// Purger is a store that forgets rows whose Expires has passed when it is asked to.
+type Purger interface {
+	// Purge removes up to limit rows that expired before now, and tells how many.
+	Purge(ctx context.Context, now time.Time, limit int) (int, error)
 }
 
 // Kind tells what a write does.
@@ -133,23 +188,29 @@ const (
 type Write struct {
 	Kind    Kind
 	Key     Key
-	Version string // precondition of Replace, Delete, Check
-	Data    []byte // Create, Replace
-	Expires time.Time
+	Version string           // precondition of Replace, Delete, Check
+	Data    []byte           // Create, Replace
+	Expires time.Time        // Create, Replace; Add when not zero. Kept to the second, never sooner
 	Adds    map[string]int64 // Add
 }
 
-// Tx is one commit. ID is unique for ever and becomes the Version of the rows it writes;
-// a store that finds a row with this very id knows that its own first attempt succeeded.
+// Tx is one commit. ID is unique for ever and becomes the Version of the rows it creates and
+// replaces: its marks. A store that finds any marked row carrying this very id knows that its
+// own first attempt succeeded: Commit then answers nil and changes nothing, whatever the
+// other preconditions say. A Tx of nothing but Add, Delete and Check leaves no mark, so
+// sent twice it may count twice: an operation that Adds always writes a marked row too.
 type Tx struct {
 	ID     string
 	Writes []Write
 }
 
+// Marks tells whether the write leaves the id of its commit on the row.
+func (w Write) Marks() bool { return w.Kind == Create || w.Kind == Replace }
+
 // Validate checks the limits that hold on every store. Adapters call it first.
 func (t *Tx) Validate() error {
-	if t.ID == "" || len(t.Writes) == 0 {
-		return fmt.Errorf("%w: a commit needs an id and a row", ErrInvalid)
+	if t.ID == "" || t.ID == CounterVersion || !utf8.ValidString(t.ID) || len(t.Writes) == 0 {
+		return fmt.Errorf("%w: a commit needs an id of its own and a row", ErrInvalid)
 	}
 	if len(t.Writes) > MaxTxRows {
 		return fmt.Errorf("%w: %d rows in a commit, at most %d", ErrTooLarge, len(t.Writes), MaxTxRows)
@@ -180,15 +241,18 @@ func (w Write) validate(id string) (int, error) {
 	switch w.Kind {
 	case Create, Check, Add:
 	case Replace, Delete:
-		if w.Version == "" {
-			return 0, fmt.Errorf("%w: %v is written without a version", ErrInvalid, w.Key)
+		if w.Version == "" || w.Version == id {
+			return 0, fmt.Errorf("%w: %v is written without an earlier version", ErrInvalid, w.Key)
 		}
 	default:
 		return 0, fmt.Errorf("%w: unknown write of %v", ErrInvalid, w.Key)
 	}
 	n := len(w.Key.PK) + len(w.Key.SK) + len(id) + len(w.Data)
-	for f := range w.Adds {
-		n += len(f) + 8
+	for f, by := range w.Adds {
+		n += len(f) + counterBytes
+		if f == "" || !utf8.ValidString(f) || by > MaxCounter || by < -MaxCounter {
+			return 0, fmt.Errorf("%w: %v adds %d to field %q", ErrInvalid, w.Key, by, f)
+		}
 	}
 	if w.Kind == Add && len(w.Adds) == 0 {
 		return 0, fmt.Errorf("%w: %v adds nothing", ErrInvalid, w.Key)
@@ -199,20 +263,46 @@ func (w Write) validate(id string) (int, error) {
 	return n, nil
 }
 
-// ValidKey refuses keys no store takes: empty, over MaxKeyPart bytes, or with a NUL byte.
+// ValidKey refuses keys no store takes: empty, over MaxKeyPart bytes, not UTF-8, or with a NUL.
 func ValidKey(k Key) error {
-	for _, p := range []string{k.PK, k.SK} {
-		if p == "" || strings.IndexByte(p, 0) >= 0 {
-			return fmt.Errorf("%w: empty key or NUL in it: %q", ErrInvalid, k.String())
-		}
-		if len(p) > MaxKeyPart {
-			return fmt.Errorf("%w: key of %d bytes, at most %d", ErrTooLarge, len(p), MaxKeyPart)
+	if err := validPart(k.PK); err != nil {
+		return err
+	}
+	return validPart(k.SK)
+}
+
+// ValidKeys checks the keys of a Get.
+func ValidKeys(keys []Key) error {
+	if len(keys) > MaxGetKeys {
+		return fmt.Errorf("%w: a Get of %d keys, at most %d", ErrTooLarge, len(keys), MaxGetKeys)
+	}
+	for _, k := range keys {
+		if err := ValidKey(k); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Limit returns the page size a Query asks for, within bounds.
+func validPart(p string) error {
+	if p == "" || strings.IndexByte(p, 0) >= 0 || !utf8.ValidString(p) {
+		return fmt.Errorf("%w: a key part is empty, not UTF-8 or holds a NUL: %q", ErrInvalid, p[:min(len(p), 80)])
+	}
+	if len(p) > MaxKeyPart {
+		return fmt.Errorf("%w: key of %d bytes, at most %d", ErrTooLarge, len(p), MaxKeyPart)
+	}
+	return nil
+}
+
+// Alive returns nil while ctx lasts, and ErrUnavailable with the reason once it has ended.
+func Alive(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+// PageSize returns the rows a Query asks for, within bounds.
 func (q Query) PageSize() int {
 	if q.Limit <= 0 || q.Limit > MaxPageRows {
 		return MaxPageRows
