@@ -1,0 +1,183 @@
+package op
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"time"
+	"unicode/utf8"
+
+	"guildhall/pkg/fault"
+	"guildhall/pkg/limit"
+	"guildhall/pkg/table"
+)
+
+// idempotency is what an Idempotency-Key means for one request.
+//
+//	<context>.IDEM#<account>#<operation>#<hash of the key> / ROOT
+type idempotency struct {
+	o  *Operation
+	r  *Request
+	in *input
+
+	hash     string
+	conflict bool
+}
+
+// replay is the stored answer of a committed write.
+type replay struct {
+	Hash   string            `json:"hash"`
+	Status int               `json:"status"`
+	Body   json.RawMessage   `json:"body"`
+	Header map[string]string `json:"header,omitempty"`
+	At     time.Time         `json:"at"`
+}
+
+// wanted tells whether the request carries a key that this operation honours.
+func (k idempotency) wanted() bool {
+	return k.o.Idempotent != KeyIgnored && validKey(k.r.Key)
+}
+
+func validKey(s string) bool {
+	return s != "" && utf8.ValidString(s) && utf8.RuneCountInString(s) <= MaxKeyLen
+}
+
+func (k idempotency) row(who string) table.Key {
+	sum := sha256.Sum256([]byte(k.r.Key))
+	return table.Key{PK: k.o.Context() + ".IDEM#" + who + "#" + k.o.ID + "#" + hex.EncodeToString(sum[:16]), SK: "ROOT"}
+}
+
+func (k idempotency) who(c *Call) string {
+	if c.Caller.ID == "" || k.o.Auth == Public {
+		return "nobody"
+	}
+	return c.Caller.ID
+}
+
+// fault is the refusal of a missing, overlong or used key.
+func (k idempotency) fault() error {
+	switch {
+	case k.conflict:
+		return fault.KeyConflict
+	case k.o.Idempotent == KeyRequired && !validKey(k.r.Key):
+		return fault.KeyRequired
+	case k.o.Idempotent == KeyOptional && k.r.Key != "" && !validKey(k.r.Key):
+		return fault.KeyRequired
+	}
+	return nil
+}
+
+// fingerprint is the hash of the path ids and the body with sorted keys.
+func (k *idempotency) fingerprint() string {
+	if k.hash == "" {
+		b := make([]byte, 0, 512)
+		for _, n := range pathNames(k.o.Path) {
+			b = canonical(b, k.r.Path[n])
+		}
+		b = canonical(b, k.in.tree)
+		sum := sha256.Sum256(b)
+		k.hash = hex.EncodeToString(sum[:])
+	}
+	return k.hash
+}
+
+// lookup returns the stored answer when the key was used for this very request, and
+// remembers a conflict when it was used for another one: a limit answers before that.
+func (k *idempotency) lookup(c *Call) (*Response, error) {
+	if !k.wanted() {
+		return nil, nil
+	}
+	old, found, err := Load[replay](c, k.row(k.who(c)))
+	if err != nil || !found || !old.At.Add(KeepReplays).After(c.Now) {
+		return nil, err
+	}
+	if old.Hash != k.fingerprint() {
+		k.conflict = true
+		return nil, nil
+	}
+	h := map[string]string{"Idempotent-Replayed": "true"}
+	for n, v := range old.Header {
+		h[n] = v
+	}
+	return &Response{Status: old.Status, Header: h, Body: old.Body, Replayed: true}, nil
+}
+
+// record stages the answer under the key. Secrets are left out of it.
+func (k *idempotency) record(c *Call, out any, res *Response) error {
+	if !k.wanted() || res.Raw != nil {
+		return nil
+	}
+	body := res.Body
+	if bare, secret := withoutSecrets(out); secret {
+		b, err := encodeBody(k.o, bare)
+		if err != nil {
+			return err
+		}
+		body = b
+	}
+	rec := replay{Hash: k.fingerprint(), Status: res.Status, Body: body, At: c.Now}
+	if h, ok := out.(Headerer); ok {
+		rec.Header = map[string]string{}
+		for n, v := range h.Headers() {
+			if n != "Set-Cookie" {
+				rec.Header[n] = v
+			}
+		}
+	}
+	c.PutUntil(k.row(k.who(c)), rec, c.Now.Add(KeepReplays))
+	return nil
+}
+
+// withoutSecrets copies an output without its fields tagged secret:"true".
+func withoutSecrets(out any) (any, bool) {
+	v := reflect.ValueOf(out)
+	if v.Kind() != reflect.Struct {
+		return out, false
+	}
+	found := false
+	cp := reflect.New(v.Type()).Elem()
+	cp.Set(v)
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("secret") == "true" {
+			cp.Field(i).SetZero()
+			found = true
+		}
+	}
+	return cp.Interface(), found
+}
+
+// limitKey is the row of a limit: <context>.LIMIT#<rule>#<subject> / ROOT.
+func limitKey(o *Operation, address, account string) table.Key {
+	subject := account
+	if o.Limit.By == limit.ByAddress {
+		subject = address
+	}
+	return table.Key{PK: o.Context() + ".LIMIT#" + o.Limit.Name + "#" + subject, SK: "ROOT"}
+}
+
+// rate takes one call from the operation's limit and stages what is left.
+func (e *Engine) rate(c *Call, o *Operation) (map[string]string, error) {
+	headers := map[string]string{}
+	if o.Limit == nil {
+		return headers, nil
+	}
+	account := c.Caller.ID
+	if account == "" {
+		account = "nobody"
+	}
+	key := limitKey(o, c.Address, account)
+	state, _, err := Load[limit.State](c, key)
+	if err != nil {
+		return headers, err
+	}
+	next, v := o.Limit.Take(state, c.Now)
+	headers = rateHeaders(o.Limit.N, v.Remaining, v.Reset)
+	if !v.OK {
+		f := *fault.TooManyCalls
+		f.RetryAfter = max(1, seconds(v.Wait))
+		return headers, f.With("retry_after_seconds", f.RetryAfter)
+	}
+	c.PutUntil(key, next, c.Now.Add(2*o.Limit.Per))
+	return headers, nil
+}

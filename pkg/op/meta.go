@@ -1,0 +1,189 @@
+// Package op is the operations layer: one declaration per operation, read by the REST
+// edge, the MCP edge, the OpenAPI document, the Lambda functions and the infrastructure.
+//
+// An operation is a plain function of a Call and its input. It reads through the Call,
+// decides, stages writes on the Call and returns its output; the engine commits
+// everything in one conditional write, together with the idempotency record and the rate
+// limit, and decides again when it lost a race.
+package op
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"guildhall/pkg/limit"
+)
+
+// Auth says who may call an operation. The zero value serves nobody.
+type Auth string
+
+// The kinds of callers an operation can serve.
+const (
+	Public  Auth = "public"  // no credential needed; a good one is recognised when sent
+	Maker   Auth = "maker"   // a bench agent's bearer token
+	Person  Auth = "person"  // a person's session
+	Steward Auth = "steward" // a person with role steward or platform_admin
+	Admin   Auth = "admin"   // a person with role platform_admin
+	Account Auth = "account" // help
+	Visitor Auth = "visitor" // peer
+	Agent   Auth = "agent"   // commons
+	Webhook Auth = "webhook" // the operation checks a signature itself
+)
+
+// Idempotency says what an operation does with an Idempotency-Key.
+type Idempotency uint8
+
+// The uses of an Idempotency-Key.
+const (
+	KeyIgnored  Idempotency = iota // reads and naturally idempotent calls
+	KeyRequired                    // 400 without one
+	KeyOptional                    // honoured when sent
+)
+
+// Touch is a set of ports an operation uses beyond the table; its function's role and
+// binary get exactly these.
+type Touch uint16
+
+// The ports.
+const (
+	Table Touch = 1 << iota
+	Blobs
+	Payments
+	Mail
+	Queue
+)
+
+// Has tells whether a set holds a port.
+func (t Touch) Has(p Touch) bool { return t&p != 0 }
+
+// Meta is the declaration of an operation.
+type Meta struct {
+	ID      string // "<context>.<noun>.<verb>", unique
+	Method  string
+	Path    string // net/http pattern path with {names}
+	Status  int    // success status; 200 when zero
+	Tool    string // MCP tool, "" for none
+	ToolArg string // the MCP argument that carries the whole body, "" when its fields are arguments
+	Auth    Auth
+	Scope   string
+	// Idempotent says what becomes of an Idempotency-Key.
+	Idempotent Idempotency
+	Summary    string   // one line, our words
+	Notes      string   // more for the document, optional
+	Faults     []string // codes this operation answers beyond the common ones
+	Limit      *limit.Rule
+	Touches    Touch // Table is always included
+	// MaxBody is in bytes; DefaultMaxBody when zero.
+	MaxBody int64
+	// Timeout of the function; DefaultTimeout when zero.
+	Timeout time.Duration
+	// LooseBody: unknown body fields are ignored instead of refused.
+	LooseBody bool
+	// BodySchema is the schema of a raw body (field tagged body:"raw").
+	BodySchema func() []byte
+	// Cache is the Cache-Control header; "no-store" when empty.
+	Cache string
+	// Contract is the section this operation comes from, e.g. "bench.md 5.1".
+	Contract string
+	// Hidden operations are served but not documented (pages' helpers).
+	Hidden bool
+}
+
+// Limits of the operations layer.
+const (
+	DefaultMaxBody = 1 << 20          // bytes of a JSON body
+	DefaultTimeout = 10 * time.Second // of one function call
+	MaxDepth       = 64               // nesting of a JSON body
+	MaxKeyLen      = 200              // characters of an Idempotency-Key
+	maxAttempts    = 6                // one decision and five more after lost races
+	KeepReplays    = 30 * 24 * time.Hour
+)
+
+// Operation is a declared operation.
+type Operation struct {
+	Meta
+	In, Out reflect.Type
+	// File and Func say where the operation is decided ("pkg/bench/bids/file.go").
+	File, Func string
+	run        func(*Call, any) (any, error)
+	shape      *shape
+}
+
+// Context is the first word of the id: the context the operation belongs to.
+func (o *Operation) Context() string { c, _, _ := strings.Cut(o.ID, "."); return c }
+
+// Folder is the operation's function folder below functions/: "<group>/<noun-verb>".
+func (o *Operation) Folder() string {
+	group, rest, _ := strings.Cut(o.ID, ".")
+	return group + "/" + strings.NewReplacer(".", "-", "_", "-").Replace(rest)
+}
+
+// Success is the status of a success.
+func (o *Operation) Success() int { return cmp.Or(o.Status, 200) }
+
+// Reads tells whether the operation is a read.
+func (o *Operation) Reads() bool { return o.Method == "GET" }
+
+// Declare declares an operation. It panics on a declaration that cannot be served, so a
+// mistake shows at start and in every test.
+func Declare[I, O any](m Meta, fn func(*Call, I) (O, error)) *Operation {
+	o := &Operation{Meta: m, In: reflect.TypeFor[I](), Out: reflect.TypeFor[O]()}
+	if m.ID == "" || m.Method == "" || !strings.HasPrefix(m.Path, "/") || m.Summary == "" {
+		panic(fmt.Sprintf("op: incomplete declaration %+v", m))
+	}
+	o.Touches |= Table
+	o.MaxBody = cmp.Or(o.MaxBody, DefaultMaxBody)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.run = func(c *Call, in any) (any, error) { return fn(c, *in.(*I)) }
+	o.shape = shapeOf(o.In)
+	pc := reflect.ValueOf(fn).Pointer()
+	if f := runtime.FuncForPC(pc); f != nil {
+		file, _ := f.FileLine(pc)
+		o.File, o.Func = trimFile(file), f.Name()
+	}
+	return o
+}
+
+// trimFile cuts a build path down to the part below the module.
+func trimFile(file string) string {
+	for _, root := range []string{"/pkg/", "guildhall/"} {
+		if i := strings.LastIndex(file, root); i >= 0 {
+			return strings.TrimPrefix(strings.TrimPrefix(file[i:], "/"), "guildhall/")
+		}
+	}
+	return file
+}
+
+// Dialect is how a context words its envelopes.
+type Dialect struct {
+	// OK: success bodies of objects begin with "ok":true.
+	OK bool
+	// Data: the REST answer of a success is wrapped as {"data": …} (Commons).
+	Data bool
+	// Problem words a field problem as a fault; nil takes the default.
+	Problem func(Problem) error
+}
+
+var dialects = map[string]Dialect{}
+
+// Speak registers a context's dialect; called once per context, at start.
+func Speak(context string, d Dialect) { dialects[context] = d }
+
+func dialectOf(context string) Dialect {
+	if d, ok := dialects[context]; ok {
+		return d
+	}
+	return Dialect{OK: true}
+}
+
+// Sort orders operations by id, for documents.
+func Sort(ops []*Operation) []*Operation {
+	out := slices.Clone(ops)
+	slices.SortFunc(out, func(a, b *Operation) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}

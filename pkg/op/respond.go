@@ -1,0 +1,106 @@
+package op
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"guildhall/pkg/fault"
+)
+
+// respond turns an operation's output into the answer.
+func (o *Operation) respond(out any, headers map[string]string) (*Response, error) {
+	res := &Response{Status: o.Success(), Header: headers}
+	if s, ok := out.(Statuser); ok {
+		res.Status = s.StatusCode()
+	}
+	if h, ok := out.(Headerer); ok {
+		for n, v := range h.Headers() {
+			res.Header[n] = v
+		}
+	}
+	if r, ok := out.(Rawer); ok {
+		if raw := r.Raw(); raw != nil {
+			res.Raw = raw
+			return res, nil
+		}
+	}
+	body, err := encodeBody(o, out)
+	res.Body = body
+	return res, err
+}
+
+// encodeBody encodes an output in the envelope of its context.
+func encodeBody(o *Operation, out any) ([]byte, error) {
+	b, err := marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	d := dialectOf(o.Context())
+	if d.OK && len(b) > 1 && b[0] == '{' {
+		head := []byte(`{"ok":true`)
+		if b[1] != '}' {
+			head = append(head, ',')
+		}
+		b = append(head, b[1:]...)
+	}
+	return b, nil
+}
+
+// marshal is json.Marshal without the escapes that only matter inside a page.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// refuse turns an error into the answer; res may carry headers and the log's facts.
+func refuse(o *Operation, err error, res *Response) *Response {
+	f := fault.From(err)
+	if res == nil {
+		res = &Response{}
+	}
+	if res.Header == nil {
+		res.Header = map[string]string{}
+	}
+	res.Fault, res.Raw, res.Status, res.Body = f, nil, f.Kind.Status(), FaultBody(f)
+	if f.RetryAfter > 0 {
+		res.Header["Retry-After"] = strconv.Itoa(f.RetryAfter)
+	}
+	return res
+}
+
+// FaultBody is the error envelope. A fault without a sentence, such as the bare 404 of
+// the seal law, is exactly {"ok":false,"error":code}.
+func FaultBody(f *fault.Fault) []byte {
+	m := map[string]any{"ok": false, "error": f.Code}
+	if f.Message != "" {
+		m["message"] = f.Message
+	}
+	if f.Field != "" {
+		m["field"] = f.Field
+	}
+	if f.Fix != "" {
+		m["fix"] = f.Fix
+	}
+	for k, v := range f.Extra {
+		m[k] = v
+	}
+	b, err := marshal(m)
+	if err != nil {
+		return []byte(`{"ok":false,"error":"internal_error"}`)
+	}
+	return b
+}
+
+// Envelope wraps a REST success as its context's dialect says (Commons: {"data": …}).
+func (o *Operation) Envelope(body []byte) []byte {
+	if !dialectOf(o.Context()).Data {
+		return body
+	}
+	return append(append([]byte(`{"data":`), body...), '}')
+}

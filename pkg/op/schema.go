@@ -1,0 +1,258 @@
+package op
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Schema is the part of JSON Schema 2020-12 the declarations use.
+type Schema struct {
+	Type       string // object array string integer number boolean, "" for any value
+	Nullable   bool
+	Properties []Property
+	Open       bool    // further properties are allowed
+	Of         *Schema // items of an array, values of a map
+	Map        bool
+	Enum       []string
+	Const      any
+	Min, Max   *float64 // numbers
+	MinLen     int      // characters, after trimming
+	MaxLen     int      // characters, after trimming; 0 is no limit
+	MaxBytes   int      // UTF-8 bytes; 0 is no limit
+	MinItems   int
+	MaxItems   int
+	Pattern    *regexp.Regexp
+	Format     string
+	Doc        string
+	Raw        json.RawMessage // a schema given as it is
+}
+
+// Property is a named member of an object.
+type Property struct {
+	Name     string
+	Required bool
+	Schema   *Schema
+}
+
+// Schemer is implemented by types that give their own schema.
+type Schemer interface{ JSONSchema() Schema }
+
+var (
+	timeType = reflect.TypeFor[time.Time]()
+	rawType  = reflect.TypeFor[json.RawMessage]()
+)
+
+// SchemaOf infers the schema of a Go type from its fields and their tags:
+// json:"name,omitempty", rule:"required,min=1,max=120,enum=a|b", doc:"…".
+func SchemaOf(t reflect.Type) *Schema {
+	if t.Kind() == reflect.Pointer {
+		s := *SchemaOf(t.Elem())
+		s.Nullable = true
+		return &s
+	}
+	if v, ok := reflect.New(t).Interface().(Schemer); ok {
+		s := v.JSONSchema()
+		return &s
+	}
+	switch {
+	case t == timeType:
+		return &Schema{Type: "string", Format: "date-time"}
+	case t == rawType || t.Kind() == reflect.Interface:
+		return &Schema{}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return &Schema{Type: "string"}
+	case reflect.Bool:
+		return &Schema{Type: "boolean"}
+	case reflect.Float32, reflect.Float64:
+		return &Schema{Type: "number"}
+	case reflect.Slice, reflect.Array:
+		return &Schema{Type: "array", Of: SchemaOf(t.Elem())}
+	case reflect.Map:
+		return &Schema{Type: "object", Map: true, Of: SchemaOf(t.Elem())}
+	case reflect.Struct:
+		return structSchema(t)
+	default:
+		if t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 {
+			return &Schema{Type: "integer"}
+		}
+		panic("op: no schema for " + t.String())
+	}
+}
+
+func structSchema(t reflect.Type) *Schema {
+	s := &Schema{Type: "object"}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			s.Properties = append(s.Properties, structSchema(f.Type).Properties...)
+			continue
+		}
+		if !f.IsExported() || name == "-" || bound(f) {
+			continue
+		}
+		p := Property{Name: name, Schema: SchemaOf(f.Type)}
+		if p.Name == "" {
+			panic(fmt.Sprintf("op: field %s.%s has no json name", t, f.Name))
+		}
+		p.Required = p.Schema.rules(f.Tag.Get("rule"), t.String()+"."+f.Name)
+		p.Schema.Doc = f.Tag.Get("doc")
+		if strings.Contains(opts, "omitempty") || strings.Contains(opts, "omitzero") {
+			p.Required = false
+		}
+		s.Properties = append(s.Properties, p)
+	}
+	return s
+}
+
+// bound tells whether a field comes from somewhere else than the JSON body.
+func bound(f reflect.StructField) bool {
+	for _, tag := range []string{"path", "query", "header", "body"} {
+		if f.Tag.Get(tag) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// rules applies a rule tag and reports whether the field is required.
+func (s *Schema) rules(tag, where string) (required bool) {
+	for r := range strings.SplitSeq(tag, ",") {
+		k, v, _ := strings.Cut(r, "=")
+		switch k {
+		case "":
+		case "required":
+			required = true
+		case "enum":
+			s.Enum = strings.Split(v, "|")
+		case "pattern":
+			s.Pattern = regexp.MustCompile(v)
+		case "format":
+			s.Format = v
+		case "true":
+			s.Const = true
+		default:
+			s.bound(k, v, where)
+		}
+	}
+	return required
+}
+
+func (s *Schema) bound(k, v, where string) {
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil {
+		panic("op: bad rule " + k + "=" + v + " on " + where)
+	}
+	n := int(f)
+	switch {
+	case k == "min" && s.Type == "string":
+		s.MinLen = n
+	case k == "max" && s.Type == "string":
+		s.MaxLen = n
+	case k == "bytes":
+		s.MaxBytes = n
+	case k == "min" && s.Type == "array":
+		s.MinItems = n
+	case k == "max" && s.Type == "array":
+		s.MaxItems = n
+	case k == "min":
+		s.Min = &f
+	case k == "max":
+		s.Max = &f
+	case k == "each" && s.Of != nil:
+		s.Of.MaxLen = n
+	default:
+		panic("op: unknown rule " + k + " on " + where)
+	}
+}
+
+// Property finds a member by name.
+func (s *Schema) Property(name string) (Property, bool) {
+	i := slices.IndexFunc(s.Properties, func(p Property) bool { return p.Name == name })
+	if i < 0 {
+		return Property{}, false
+	}
+	return s.Properties[i], true
+}
+
+// MarshalJSON writes the schema as JSON Schema.
+func (s *Schema) MarshalJSON() ([]byte, error) {
+	if s.Raw != nil {
+		return s.Raw, nil
+	}
+	m := map[string]any{}
+	put := func(k string, v any, when bool) {
+		if when {
+			m[k] = v
+		}
+	}
+	typ := any(s.Type)
+	if s.Nullable && s.Type != "" {
+		typ = []string{s.Type, "null"}
+	}
+	put("type", typ, s.Type != "")
+	put("description", s.Doc, s.Doc != "")
+	put("format", s.Format, s.Format != "")
+	put("const", s.Const, s.Const != nil)
+	put("minLength", s.MinLen, s.MinLen > 0)
+	put("maxLength", s.MaxLen, s.MaxLen > 0)
+	put("minItems", s.MinItems, s.MinItems > 0)
+	put("maxItems", s.MaxItems, s.MaxItems > 0)
+	put("minimum", s.Min, s.Min != nil)
+	put("maximum", s.Max, s.Max != nil)
+	if s.Pattern != nil {
+		m["pattern"] = s.Pattern.String()
+	}
+	if len(s.Enum) > 0 {
+		m["enum"] = s.enum()
+	}
+	switch {
+	case s.Map:
+		m["additionalProperties"] = s.Of
+	case s.Type == "array":
+		m["items"] = s.Of
+	case s.Type == "object":
+		s.object(m)
+	}
+	return json.Marshal(m)
+}
+
+func (s *Schema) enum() []any {
+	var out []any
+	for _, e := range s.Enum {
+		if n, err := strconv.Atoi(e); err == nil && s.Type == "integer" {
+			out = append(out, n)
+			continue
+		}
+		out = append(out, e)
+	}
+	if s.Nullable {
+		out = append(out, nil)
+	}
+	return out
+}
+
+func (s *Schema) object(m map[string]any) {
+	props, required := map[string]*Schema{}, []string{}
+	for _, p := range s.Properties {
+		props[p.Name] = p.Schema
+		if p.Required {
+			required = append(required, p.Name)
+		}
+	}
+	m["properties"] = props
+	if len(required) > 0 {
+		m["required"] = required
+	}
+	if !s.Open {
+		m["additionalProperties"] = false
+	}
+}

@@ -1,0 +1,198 @@
+package op
+
+import (
+	"encoding/json"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// shape is how an input type is filled from a request.
+type shape struct {
+	params []param
+	body   *Schema // JSON body, nil when the operation takes none
+	raw    []int   // field that takes the whole body as it is (body:"raw")
+	stream []int   // field that takes the body as a stream (body:"stream")
+}
+
+// param is a field that comes from the path, the query or a header.
+type param struct {
+	from, name string
+	index      []int
+	schema     *Schema
+	required   bool
+}
+
+func shapeOf(t reflect.Type) *shape {
+	s := &shape{body: structSchema(t)}
+	for _, f := range reflect.VisibleFields(t) {
+		for _, from := range []string{"path", "query", "header"} {
+			if name := f.Tag.Get(from); name != "" {
+				p := param{from: from, name: name, index: f.Index, schema: SchemaOf(f.Type)}
+				p.required = p.schema.rules(f.Tag.Get("rule"), t.String()+"."+f.Name) || from == "path"
+				p.schema.Doc = f.Tag.Get("doc")
+				s.params = append(s.params, p)
+			}
+		}
+		switch f.Tag.Get("body") {
+		case "raw":
+			s.raw = f.Index
+		case "stream":
+			s.stream = f.Index
+		}
+	}
+	return s
+}
+
+// takesBody tells whether the operation reads a JSON body.
+func (o *Operation) takesBody() bool {
+	return o.Method != "GET" && o.Method != "DELETE" && o.shape.stream == nil
+}
+
+// TakesStream tells whether the operation reads its body as a stream.
+func (o *Operation) TakesStream() bool { return o.shape.stream != nil }
+
+// Param describes a path, query or header parameter for documents.
+type Param struct {
+	From, Name string
+	Required   bool
+	Schema     *Schema
+}
+
+// Params lists the parameters of an operation.
+func (o *Operation) Params() []Param {
+	var out []Param
+	for _, p := range o.shape.params {
+		out = append(out, Param{p.from, p.name, p.required, p.schema})
+	}
+	return out
+}
+
+// Body is the schema of the JSON body, or nil.
+func (o *Operation) Body() *Schema {
+	if !o.takesBody() {
+		return nil
+	}
+	if o.BodySchema != nil {
+		return &Schema{Raw: o.BodySchema()}
+	}
+	if o.shape.raw != nil {
+		return &Schema{}
+	}
+	s := *o.shape.body
+	s.Open = s.Open || o.LooseBody
+	return &s
+}
+
+// fill makes the input value from the request's parameters and the parsed body.
+func (s *shape) fill(t reflect.Type, r *Request, body []byte) (any, *Problem) {
+	in := reflect.New(t)
+	if s.raw != nil {
+		in.Elem().FieldByIndex(s.raw).SetBytes(body)
+	} else if len(body) > 0 {
+		if err := json.Unmarshal(body, in.Interface()); err != nil {
+			p := &Problem{Keyword: "type", Limit: "the documented type"}
+			if te, ok := err.(*json.UnmarshalTypeError); ok {
+				p.Field, p.Name, p.Limit = te.Field, lastName(te.Field), te.Type.Kind().String()
+			}
+			return nil, p
+		}
+	}
+	if s.stream != nil && r.Stream != nil {
+		in.Elem().FieldByIndex(s.stream).Set(reflect.ValueOf(io.Reader(r.Stream)))
+	}
+	for _, p := range s.params {
+		if q := p.fill(in.Elem().FieldByIndex(p.index), r); q != nil {
+			return nil, q
+		}
+	}
+	return in.Interface(), nil
+}
+
+func (p param) value(r *Request) (string, bool) {
+	switch p.from {
+	case "path":
+		return r.Path[p.name], true
+	case "query":
+		v := r.Query[p.name]
+		if len(v) == 0 {
+			return "", false
+		}
+		return v[0], true
+	default:
+		if r.Header == nil {
+			return "", false
+		}
+		v := r.Header(p.name)
+		return v, v != ""
+	}
+}
+
+func (p param) fill(f reflect.Value, r *Request) *Problem {
+	v, sent := p.value(r)
+	if !sent {
+		if p.required {
+			return &Problem{Field: p.name, Keyword: "missing", Name: p.name}
+		}
+		return nil
+	}
+	tree, bad := any(v), &Problem{Field: p.name, Keyword: "type", Limit: p.schema.Type, Name: p.name}
+	switch p.schema.Type {
+	case "integer", "number":
+		tree = json.Number(v)
+		if checkNumber(v) != nil {
+			return bad
+		}
+	case "boolean":
+		b, err := strconv.ParseBool(v)
+		if err != nil {
+			return bad
+		}
+		tree = b
+	}
+	if q := p.schema.Check(tree, p.name); q != nil {
+		return q
+	}
+	if f.Kind() == reflect.Pointer {
+		f.Set(reflect.New(f.Type().Elem()))
+		f = f.Elem()
+	}
+	switch f.Kind() {
+	case reflect.String:
+		f.SetString(v)
+	case reflect.Bool:
+		f.SetBool(tree.(bool))
+	case reflect.Float64:
+		n, _ := strconv.ParseFloat(v, 64)
+		f.SetFloat(n)
+	default:
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || f.OverflowInt(n) {
+			return bad
+		}
+		f.SetInt(n)
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// pathNames lists the {names} of a route in order.
+func pathNames(path string) []string {
+	var out []string
+	for part := range strings.SplitSeq(path, "/") {
+		if n, ok := strings.CutPrefix(part, "{"); ok {
+			out = append(out, strings.TrimSuffix(strings.TrimSuffix(n, "}"), "..."))
+		}
+	}
+	return out
+}
