@@ -18,14 +18,17 @@ import (
 const (
 	MaxTxRows   = 100            // rows touched by one commit
 	MaxTxBytes  = 4 << 20        // bytes of all rows of one commit
-	MaxRowBytes = 400 << 10      // bytes of one row: keys, version and data
+	MaxRowBytes = 400 << 10      // bytes of one row: keys, version, data and RowOverhead
 	MaxGetKeys  = 100            // keys of one Get
 	MaxPageRows = 1000           // rows of one Query page
 	MaxPage     = 1 << 20        // bytes of rows after which a Query page ends
 	MaxKeyPart  = 1024           // bytes of a PK or an SK
 	MaxCounter  = int64(1) << 53 // absolute value of a counter field, and of what one Add adds
 
-	counterBytes = 8 // bytes a counter's value counts for
+	// RowOverhead is what a row counts for beyond its own bytes, and counterBytes a counter's
+	// value: DynamoDB counts attribute names, Expires and digits as part of its 400 KB.
+	RowOverhead  = 64
+	counterBytes = 12
 )
 
 // Errors of a store. Anything else is an internal error.
@@ -63,7 +66,7 @@ type Row struct {
 
 // Bytes is the size of the row as the limits count it.
 func (r Row) Bytes() int {
-	n := len(r.PK) + len(r.SK) + len(r.Version) + len(r.Data)
+	n := RowOverhead + len(r.PK) + len(r.SK) + len(r.Version) + len(r.Data)
 	for f := range r.Counters {
 		n += len(f) + counterBytes
 	}
@@ -166,6 +169,19 @@ type Lister interface {
 	List(ctx context.Context, after string, limit int) ([]Row, string, error)
 }
 
+// Position and ParsePosition are the position of a store that lists in the order of keys:
+// the last key listed, its parts with a NUL between, or nothing.
+func Position(k Key) string { return k.PK + "\x00" + k.SK }
+
+// ParsePosition takes a Position apart; "" gives the empty parts before all keys.
+func ParsePosition(p string) (pk, sk string, err error) {
+	if p == "" {
+		return "", "", nil
+	}
+	pk, sk, _ = strings.Cut(p, "\x00")
+	return pk, sk, ValidKey(Key{pk, sk})
+}
+
 // Purger is a store that forgets rows whose Expires has passed when it is asked to.
 type Purger interface {
 	// Purge removes up to limit rows that expired before now, and tells how many.
@@ -247,7 +263,7 @@ func (w Write) validate(id string) (int, error) {
 	default:
 		return 0, fmt.Errorf("%w: unknown write of %v", ErrInvalid, w.Key)
 	}
-	n := len(w.Key.PK) + len(w.Key.SK) + len(id) + len(w.Data)
+	n := RowOverhead + len(w.Key.PK) + len(w.Key.SK) + len(id) + len(w.Data)
 	for f, by := range w.Adds {
 		n += len(f) + counterBytes
 		if f == "" || !utf8.ValidString(f) || by > MaxCounter || by < -MaxCounter {
