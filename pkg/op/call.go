@@ -25,7 +25,7 @@ type Call struct {
 	Caller caller.Caller
 	// Address of the client as the transport saw it; "" in jobs.
 	Address string
-	// Context is the first word of the keys this call writes timers under.
+	// Group is the context whose clock this call writes timers under (Operation.Home).
 	Group   string
 	BaseURL string
 	Keys    id.Keyring

@@ -129,7 +129,7 @@ func (e *Engine) do(ctx context.Context, o *Operation, r *Request) (*Response, e
 	now := clock.Cut(e.Now())
 	var who caller.Caller
 	for attempt := 1; ; attempt++ {
-		c := e.call(ctx, now, o.Context())
+		c := e.call(ctx, now, o.Home)
 		c.Address = r.Address
 		res, err := e.attempt(c, o, r, in, attempt > 1)
 		who = c.Caller

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -110,8 +111,14 @@ type Operation struct {
 	In, Out reflect.Type
 	// File and Func say where the operation is decided ("pkg/bench/bids/file.go").
 	File, Func string
-	run        func(*Call, any) (any, error)
-	shape      *shape
+	// Declared is the place of the declaration ("pkg/bench/bids/file.go:31").
+	Declared string
+	// Home is the context whose clock the operation's timers and effects stand in: the one
+	// its package belongs to. A person's operation on a want has the id person.want.post
+	// and its home is bench.
+	Home  string
+	run   func(*Call, any) (any, error)
+	shape *shape
 }
 
 // Context is the first word of the id: the context the operation belongs to.
@@ -146,7 +153,42 @@ func Declare[I, O any](m Meta, fn func(*Call, I) (O, error)) *Operation {
 		file, _ := f.FileLine(pc)
 		o.File, o.Func = trimFile(file), f.Name()
 	}
+	o.Declared, o.Home = declared(), cmp.Or(home(o.Func), o.Context())
 	return o
+}
+
+// declared finds the place in a package's initialisation that called Declare, through
+// helpers too.
+func declared() string {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	place := ""
+	for {
+		f, more := frames.Next()
+		if place == "" || strings.HasSuffix(f.Function, ".init") {
+			place = trimFile(f.File) + ":" + strconv.Itoa(f.Line)
+		}
+		if !more || strings.HasSuffix(f.Function, ".init") {
+			return place
+		}
+	}
+}
+
+// home is the context of a function's package: the first word of its path below pkg.
+// Accounts are the person context; other packages ("") have none.
+func home(fn string) string {
+	_, rest, _ := strings.Cut(fn, "/pkg/")
+	word, _, below := strings.Cut(rest, "/")
+	if !below {
+		word, _, _ = strings.Cut(word, ".")
+	}
+	switch word {
+	case "bench", "help", "peer", "commons":
+		return word
+	case "account":
+		return "person"
+	}
+	return ""
 }
 
 // trimFile cuts a build path down to the part below the module.
