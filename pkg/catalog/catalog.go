@@ -1,0 +1,79 @@
+// Package catalog collects every operation and job of every context. The documents, the
+// functions, the infrastructure and the local server are made from it; nothing of AWS is
+// linked into it.
+package catalog
+
+import (
+	"guildhall/pkg/op"
+)
+
+// Part is what one package brings: its path below pkg, the context whose sweep fires its
+// timers ("" for every context's), and its lists (nil for none).
+type Part struct {
+	Path       string
+	Context    string
+	Operations []*op.Operation
+	Timers     []op.TimerKind
+	Effects    []op.EffectKind
+}
+
+// parts names every package with operations, timers or effects, one a line. A part of no
+// context brings effects that any context may stage.
+var parts = []Part{}
+
+// Contexts are the owners of clocks, in the order of the documents.
+var Contexts = []string{"bench", "person", "help", "peer", "commons"}
+
+// Operations lists every operation by id.
+func Operations() []*op.Operation {
+	var all []*op.Operation
+	for _, p := range parts {
+		all = append(all, p.Operations...)
+	}
+	return op.Sort(all)
+}
+
+// Find returns an operation by id, or nil.
+func Find(id string) *op.Operation {
+	for _, p := range parts {
+		for _, o := range p.Operations {
+			if o.ID == id {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// Timers lists the timers a context's sweep fires.
+func Timers(context string) []op.TimerKind {
+	var all []op.TimerKind
+	for _, p := range parts {
+		if p.Context == context || p.Context == "" {
+			all = append(all, p.Timers...)
+		}
+	}
+	return all
+}
+
+// Effects lists the side effects a context's sweep does.
+func Effects(context string) []op.EffectKind {
+	var all []op.EffectKind
+	for _, p := range parts {
+		if p.Context == context || p.Context == "" {
+			all = append(all, p.Effects...)
+		}
+	}
+	return all
+}
+
+// Swept lists the packages a context's sweep links.
+func Swept(context string) []Part {
+	var all []Part
+	for _, p := range parts {
+		if (p.Context == context || p.Context == "") && len(p.Timers)+len(p.Effects) > 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
