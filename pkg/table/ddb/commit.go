@@ -1,0 +1,221 @@
+package ddb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/guregu/dynamo/v2"
+
+	"guildhall/pkg/table"
+)
+
+// commitTries is how often one commit is offered to DynamoDB while it loses races there.
+// With the default pauses the last try comes about two seconds after the first.
+const commitTries = 8
+
+// Commit applies all of tx or nothing of it (see table.Store).
+func (s *Store) Commit(ctx context.Context, tx *table.Tx) error {
+	if err := tx.Validate(); err != nil {
+		return err
+	}
+	if err := table.Alive(ctx); err != nil {
+		return err
+	}
+	send := s.transaction(tx)
+	if len(tx.Writes) == 1 {
+		switch w := tx.Writes[0]; w.Kind {
+		case table.Check:
+			return s.check(ctx, w)
+		case table.Create, table.Replace, table.Delete:
+			send = s.single(tx.ID, w)
+		case table.Add:
+			// An addition alone goes as a transaction too: only the token of a
+			// transaction keeps a repeated request from adding twice.
+		}
+	}
+	return s.settle(ctx, tx, send)
+}
+
+// settle offers the commit until DynamoDB has decided it.
+func (s *Store) settle(ctx context.Context, tx *table.Tx, send func(context.Context) error) error {
+	seen := &attempts{}
+	ctx = withAttempts(ctx, seen)
+	for try := 0; ; try++ {
+		err := send(ctx)
+		if err == nil {
+			return nil
+		}
+		v, old, unseen := judge(err)
+		switch v {
+		case conflict:
+			return s.conflict(ctx, tx, seen, old, unseen)
+		case other:
+			return translateCanceled(ctx, err)
+		}
+		if try+1 >= commitTries {
+			return fmt.Errorf("%w: %w", table.ErrUnavailable, err)
+		}
+		if err := s.sleep(ctx, s.backoff(try)); err != nil {
+			return fmt.Errorf("%w: %w", table.ErrUnavailable, err)
+		}
+	}
+}
+
+// conflict decides what a failed precondition means. A row that carries our own commit id
+// says that an earlier attempt was applied, and with it the whole commit. If an earlier
+// attempt of a single write has an unknown outcome and the row is not ours (any more), nobody
+// can tell, and the honest answer is that the outcome is unknown. A transaction needs no such
+// doubt: its token makes DynamoDB repeat the first attempt's answer.
+func (s *Store) conflict(ctx context.Context, tx *table.Tx, seen *attempts, old []map[string]types.AttributeValue, unseen []int) error {
+	for _, item := range old {
+		var r record
+		if err := r.UnmarshalDynamoItem(item); err != nil {
+			return err
+		}
+		if r.Version == tx.ID {
+			return nil
+		}
+	}
+	ours, err := s.carriesID(ctx, tx, unseen)
+	switch {
+	case err != nil:
+		return err
+	case ours:
+		return nil
+	case len(tx.Writes) == 1 && tx.Writes[0].Kind != table.Add && seen.unknown:
+		return fmt.Errorf("%w: the first attempt's answer was lost and the row has changed", table.ErrUnavailable)
+	}
+	return fmt.Errorf("%w: commit %s", table.ErrConflict, tx.ID)
+}
+
+// carriesID reads the rows whose failed condition came back without an item: on AWS the row
+// is absent then, but some emulators never send it.
+func (s *Store) carriesID(ctx context.Context, tx *table.Tx, positions []int) (bool, error) {
+	var keys []table.Key
+	for _, i := range positions {
+		if i >= len(tx.Writes) {
+			continue
+		}
+		if w := tx.Writes[i]; w.Marks() {
+			keys = append(keys, w.Key)
+		}
+	}
+	rows, err := s.Get(ctx, keys...)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range rows {
+		if r.Version == tx.ID {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// check is a commit that only looks at one row.
+func (s *Store) check(ctx context.Context, w table.Write) error {
+	rows, err := s.Get(ctx, w.Key)
+	if err != nil {
+		return err
+	}
+	if rows[0].Version != w.Version {
+		return fmt.Errorf("%w: %v", table.ErrConflict, w.Key)
+	}
+	return nil
+}
+
+// Conditions of the writes.
+const (
+	ifAbsent  = "attribute_not_exists(PK)"
+	ifVersion = "v = ?"
+	ifCounter = "attribute_not_exists(PK) OR v = ?"
+	ifBounded = "attribute_not_exists($) OR $ BETWEEN ? AND ?"
+	addField  = "$ = if_not_exists($, ?) + ?"
+)
+
+// single is a commit of one row as one conditional write.
+func (s *Store) single(id string, w table.Write) func(context.Context) error {
+	if w.Kind == table.Delete {
+		return s.remove(w).Run
+	}
+	return s.put(id, w).Run
+}
+
+// transaction is a commit of several rows.
+func (s *Store) transaction(tx *table.Tx) func(context.Context) error {
+	t := s.db.WriteTx().IdempotentWithToken(token(tx.ID))
+	for _, w := range tx.Writes {
+		switch w.Kind {
+		case table.Create, table.Replace:
+			t.Put(s.put(tx.ID, w))
+		case table.Delete:
+			t.Delete(s.remove(w))
+		case table.Add:
+			t.Update(s.add(w))
+		case table.Check:
+			c := s.table.Check(attrPK, w.Key.PK).Range(attrSK, w.Key.SK)
+			if w.Version == "" {
+				t.Check(c.If(ifAbsent))
+			} else {
+				t.Check(c.If(ifVersion, w.Version))
+			}
+		}
+	}
+	return t.Run
+}
+
+func (s *Store) put(id string, w table.Write) *dynamo.Put {
+	p := s.table.Put(record{table.Row{Key: w.Key, Version: id, Data: w.Data, Expires: w.Expires}})
+	if w.Kind == table.Create {
+		return p.If(ifAbsent)
+	}
+	return p.If(ifVersion, w.Version)
+}
+
+func (s *Store) remove(w table.Write) *dynamo.Delete {
+	return s.table.Delete(attrPK, w.Key.PK).Range(attrSK, w.Key.SK).If(ifVersion, w.Version)
+}
+
+// add adds to counter fields, none of which may leave +-table.MaxCounter.
+func (s *Store) add(w table.Write) *dynamo.Update {
+	u := s.table.Update(attrPK, w.Key.PK).Range(attrSK, w.Key.SK).
+		Set(attrVersion, table.CounterVersion).
+		If(ifCounter, table.CounterVersion)
+	if !w.Expires.IsZero() {
+		u.Set(attrExpires, expirySeconds(w.Expires))
+	}
+	for field, n := range w.Adds {
+		name := counterMark + field
+		lo, hi := -table.MaxCounter, table.MaxCounter
+		if n > 0 {
+			hi -= n
+		} else {
+			lo -= n
+		}
+		u.SetExpr(addField, name, name, 0, n).If(ifBounded, name, name, lo, hi)
+	}
+	return u
+}
+
+// token is the ClientRequestToken of a commit: at most 36 characters, the same for the same
+// commit id. An id that fits is used as it is, so that it can be found in AWS's logs.
+func token(id string) string {
+	const maxToken = 36
+	if len(id) <= maxToken && plain(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return base64.RawURLEncoding.EncodeToString(sum[:])[:maxToken]
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

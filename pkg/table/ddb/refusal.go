@@ -1,0 +1,131 @@
+package ddb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"guildhall/pkg/table"
+)
+
+// Codes of DynamoDB, as errors and as cancellation reasons of a transaction.
+const (
+	codeValidation        = "ValidationException"
+	codeTokenReused       = "IdempotentParameterMismatchException"
+	codeTxConflict        = "TransactionConflictException"
+	codeTxInProgress      = "TransactionInProgressException"
+	reasonNone            = "None"
+	reasonConditionFailed = "ConditionalCheckFailed"
+	reasonConflict        = "TransactionConflict"
+	reasonThrottled       = "ThrottlingError"
+	reasonThroughput      = "ProvisionedThroughputExceeded"
+	reasonValidation      = "ValidationError"
+)
+
+// translate turns an error of the SDK into one of package table's. A refusal that names our
+// own mistake (no such table, no permission) stays what it is: an internal error.
+func translate(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, table.ErrUnavailable), errors.Is(err, table.ErrInvalid):
+		return err
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", table.ErrUnavailable, ctx.Err())
+	}
+	var api smithy.APIError
+	if !errors.As(err, &api) || outcomeUnknown(err) {
+		return fmt.Errorf("%w: %w", table.ErrUnavailable, err)
+	}
+	_, throttled := retry.DefaultThrottleErrorCodes[api.ErrorCode()]
+	switch code := api.ErrorCode(); {
+	case throttled, code == codeTxConflict, code == codeTxInProgress:
+		return fmt.Errorf("%w: %w", table.ErrUnavailable, err)
+	case code == codeValidation && aboutSize(api.ErrorMessage()):
+		return fmt.Errorf("%w: %w", table.ErrTooLarge, err)
+	case code == codeTokenReused:
+		return fmt.Errorf("%w: one commit id for two commits: %w", table.ErrInvalid, err)
+	}
+	return fmt.Errorf("ddb: %w", err)
+}
+
+// aboutSize recognises DynamoDB's messages on items, keys and transactions over a limit;
+// there is no code for them.
+func aboutSize(message string) bool {
+	m := strings.ToLower(message)
+	return strings.Contains(m, "size") && (strings.Contains(m, "exceed") || strings.Contains(m, "limit"))
+}
+
+// verdict is what a refused commit means.
+type verdict int
+
+const (
+	other    verdict = iota // not about preconditions: translate says what it is
+	conflict                // a precondition did not hold
+	again                   // a race or a throttle inside DynamoDB: worth repeating
+)
+
+// judge reads a refused commit. Of the items that failed their condition it returns those
+// that DynamoDB sent along, and the positions of those it did not.
+func judge(err error) (v verdict, old []map[string]types.AttributeValue, unseen []int) {
+	var failed *types.ConditionalCheckFailedException
+	var canceled *types.TransactionCanceledException
+	var api smithy.APIError
+	switch {
+	case errors.As(err, &failed):
+		if len(failed.Item) == 0 {
+			return conflict, nil, []int{0}
+		}
+		return conflict, []map[string]types.AttributeValue{failed.Item}, nil
+	case errors.As(err, &canceled):
+		return judgeReasons(canceled.CancellationReasons)
+	case errors.As(err, &api):
+		switch api.ErrorCode() {
+		case codeTxConflict, codeTxInProgress:
+			return again, nil, nil
+		}
+	}
+	return other, nil, nil
+}
+
+// judgeReasons reads the reasons by position; no code means None. A failed condition
+// outweighs a conflict: the rows have moved on, repeating cannot help.
+func judgeReasons(reasons []types.CancellationReason) (v verdict, old []map[string]types.AttributeValue, unseen []int) {
+	for i, r := range reasons {
+		switch code := aws.ToString(r.Code); code {
+		case "", reasonNone:
+		case reasonConditionFailed:
+			v = conflict
+			if len(r.Item) > 0 {
+				old = append(old, r.Item)
+			} else {
+				unseen = append(unseen, i)
+			}
+		case reasonConflict, reasonThrottled, reasonThroughput:
+			if v == other {
+				v = again
+			}
+		}
+	}
+	return v, old, unseen
+}
+
+// translateCanceled finds the reason that made a transaction impossible.
+func translateCanceled(ctx context.Context, err error) error {
+	var canceled *types.TransactionCanceledException
+	if !errors.As(err, &canceled) {
+		return translate(ctx, err)
+	}
+	for _, r := range canceled.CancellationReasons {
+		if aws.ToString(r.Code) == reasonValidation && aboutSize(aws.ToString(r.Message)) {
+			return fmt.Errorf("%w: %w", table.ErrTooLarge, err)
+		}
+	}
+	return translate(ctx, err)
+}
