@@ -176,9 +176,9 @@ func (s *Store) apply(w table.Write, id string) {
 	case table.Check:
 		return
 	case table.Create, table.Replace:
-		fresh = &row{version: id, data: bytes.Clone(w.Data), expires: toMillis(w.Expires)}
+		fresh = &row{version: id, data: bytes.Clone(w.Data), expires: table.ToMillis(w.Expires)}
 	case table.Add:
-		fresh = &row{version: table.CounterVersion, counters: make(map[string]int64), expires: toMillis(w.Expires)}
+		fresh = &row{version: table.CounterVersion, counters: make(map[string]int64), expires: table.ToMillis(w.Expires)}
 		if old != nil {
 			fresh.counters = maps.Clone(old.counters)
 			if fresh.expires == 0 {

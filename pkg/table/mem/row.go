@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"strconv"
-	"time"
 
 	"guildhall/pkg/table"
 )
@@ -32,26 +31,11 @@ func answer(k table.Key, r *row, keysOnly bool) table.Row {
 	if r == nil {
 		return out
 	}
-	out.Version, out.Expires = r.version, fromMillis(r.expires)
+	out.Version, out.Expires = r.version, table.FromMillis(r.expires)
 	if !keysOnly {
 		out.Data, out.Counters = bytes.Clone(r.data), maps.Clone(r.counters)
 	}
 	return out
-}
-
-// toMillis rounds up, so that nothing expires before its time.
-func toMillis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Add(time.Millisecond - 1).UnixMilli()
-}
-
-func fromMillis(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }
 
 // dueKey sorts by time: milliseconds with leading zeros. Times before 1970 sort as 1970.
