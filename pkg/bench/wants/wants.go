@@ -1,0 +1,6 @@
+package wants
+
+import "guildhall/pkg/op"
+
+// Operations of wants.
+var Operations = []*op.Operation{Post}
