@@ -7,7 +7,7 @@
 //	<context>.CRED#<account id> / <kind>#<tag>    one of many (sessions, MCP tokens)
 //	person.PERSON#<person id> / ROOT              a person
 //	person.EMAIL#<hash of the address> / ROOT     who owns an address
-//	person.LINK#<hash of the link's secret> / ROOT  a sign-in link
+//	<context>.LINK#<hash of the secret> / ROOT    a single-use link that was mailed
 package account
 
 import (
