@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"guildhall/pkg/table"
 	"guildhall/pkg/table/ddb/stub"
 	"guildhall/pkg/table/tabletest"
 )
@@ -46,7 +45,7 @@ const tokensKnowMore = "repeat: every marked row was written again since"
 
 func TestPassesTheSuiteOnAStub(t *testing.T) {
 	modes := map[string]func(*stub.Server){
-		"by AWS's rules, with pages of 8 KB":     func(s *stub.Server) { s.PageBytes = 8 << 10 },
+		"by AWS's rules, with pages of 8 KB":    func(s *stub.Server) { s.PageBytes = 8 << 10 },
 		"without old images and without tokens": func(s *stub.Server) { s.NoOldImages, s.NoTokens = true, true },
 	}
 	for name, set := range modes {

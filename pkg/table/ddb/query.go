@@ -16,7 +16,8 @@ const maxRounds = 16
 // Query reads one page of a partition strongly (see table.Store). The page is over when it
 // has the rows asked for or table.MaxPage bytes; one row more is read to know whether any
 // follows. Each request resumes by range, behind the last sort key seen: a key that names a
-// deleted row is no obstacle on any emulator.
+// deleted row is no obstacle on any emulator. (An answer that holds nothing but a row to drop
+// would not get further; DynamoDB's answers have room for two rows of any size.)
 func (s *Store) Query(ctx context.Context, q table.Query) (table.Page, error) {
 	if err := q.Validate(); err != nil {
 		return table.Page{}, err
