@@ -172,7 +172,8 @@ func (k Kind) Verify(c *op.Call, t id.Token) (caller.Caller, error) {
 	if !found || !good || cred.Code == "" || (!cred.ExpiresAt.IsZero() && !c.Now.Before(cred.ExpiresAt)) {
 		return caller.Caller{}, fault.NoCredential
 	}
-	who := caller.Caller{Kind: k.Caller, ID: t.Account, Scopes: cred.Scopes, Restricted: cred.Restricted}
+	who := caller.Caller{Kind: k.Caller, ID: t.Account, Scopes: cred.Scopes, Restricted: cred.Restricted,
+		Credential: k.Row(t.Account, t.Tag()).SK}
 	if len(who.Scopes) == 0 {
 		who.Scopes = k.Scopes
 	}

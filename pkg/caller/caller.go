@@ -27,6 +27,8 @@ type Caller struct {
 	Restricted bool
 	// Email of a person; empty elsewhere.
 	Email string
+	// Credential is the SK of the credential row the call came with.
+	Credential string
 }
 
 // Key names the caller in rows: "<kind>:<id>", or "nobody".

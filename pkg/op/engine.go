@@ -206,7 +206,11 @@ func (o *Operation) receive(r *Request) (*input, error) {
 		in.tree = map[string]any{}
 		return in, nil
 	}
-	if t, _, err := mime.ParseMediaType(r.ContentType); r.Transport == "rest" && (err != nil || t != "application/json") {
+	t, _, err := mime.ParseMediaType(r.ContentType)
+	if o.FormBody && err == nil && t == "application/x-www-form-urlencoded" {
+		return in, in.form()
+	}
+	if r.Transport == "rest" && (err != nil || t != "application/json") {
 		return nil, fault.BadMediaType
 	}
 	tree, err := ParseStrict(r.Body)
@@ -218,6 +222,20 @@ func (o *Operation) receive(r *Request) (*input, error) {
 		return nil, fault.BadJSON
 	}
 	return in, nil
+}
+
+// form reads a form body as an object of strings.
+func (in *input) form() error {
+	v, err := url.ParseQuery(string(in.body))
+	if err != nil {
+		return fault.BadJSON.Say("The form body cannot be read.")
+	}
+	m := map[string]any{}
+	for k := range v {
+		m[k] = v.Get(k)
+	}
+	in.tree, in.body = m, canonical(nil, m)
+	return nil
 }
 
 // attempt decides once and commits once.

@@ -9,6 +9,7 @@ package op
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -85,6 +86,8 @@ type Meta struct {
 	Timeout time.Duration
 	// LooseBody: unknown body fields are ignored instead of refused.
 	LooseBody bool
+	// FormBody: the body may also come as an HTML form (one-click links of mail clients).
+	FormBody bool
 	// BodySchema is the schema of a raw body (field tagged body:"raw").
 	BodySchema func() []byte
 	// Cache is the Cache-Control header; "no-store" when empty.
@@ -228,4 +231,29 @@ func Sort(ops []*Operation) []*Operation {
 	out := slices.Clone(ops)
 	slices.SortFunc(out, func(a, b *Operation) int { return cmp.Compare(a.ID, b.ID) })
 	return out
+}
+
+// Field is a member that may be absent, null or a value, where the three differ.
+type Field[T any] struct {
+	Sent  bool
+	Value *T // nil when null was sent
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Field[T]) UnmarshalJSON(b []byte) error {
+	f.Sent = true
+	return json.Unmarshal(b, &f.Value)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f Field[T]) MarshalJSON() ([]byte, error) { return json.Marshal(f.Value) }
+
+// IsZero lets omitzero leave an absent member out.
+func (f Field[T]) IsZero() bool { return !f.Sent }
+
+// JSONSchema implements Schemer.
+func (f Field[T]) JSONSchema() Schema {
+	s := *SchemaOf(reflect.TypeFor[T]())
+	s.Nullable = true
+	return s
 }
