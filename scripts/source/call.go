@@ -85,4 +85,3 @@ func takesCall(fn *ast.FuncDecl) bool {
 		return ok && sel.Sel.Name == "Call"
 	})
 }
-

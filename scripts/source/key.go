@@ -31,6 +31,8 @@ func (t *Tree) Keys() []KeyShape {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b KeyShape) int { return cmp.Or(cmp.Compare(a.PK, b.PK), cmp.Compare(a.SK, b.SK), cmp.Compare(a.Dir, b.Dir)) })
+	slices.SortFunc(all, func(a, b KeyShape) int {
+		return cmp.Or(cmp.Compare(a.PK, b.PK), cmp.Compare(a.SK, b.SK), cmp.Compare(a.Dir, b.Dir))
+	})
 	return all
 }

@@ -1,0 +1,51 @@
+# Guildhall: `make help` lists the targets. `make run` and `make test` need only Go.
+
+GO ?= go
+ARCH ?= arm64
+export GOFLAGS ?= -buildvcs=false
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test check race generate verify functions synth bench lambda-local emulators clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## the whole exchange on http://127.0.0.1:8080, with the local controls
+	$(GO) run ./cmd/guildhall serve --dev
+
+demo: ## one deal, one help request, one handoff and one task, told step by step
+	$(GO) run ./cmd/guildhall demo
+
+test: ## every test that needs nothing but Go
+	$(GO) test ./...
+	cd tests/emulators && $(GO) test ./...
+
+check: ## exactly what CI runs
+	@bash scripts/check.sh
+
+race: ## the tests of every package that starts goroutines, under the race detector
+	$(GO) test -race $$($(GO) run ./scripts/parallel)
+
+generate: ## functions/, docs/ and the OpenAPI documents from the catalog
+	$(GO) run ./scripts/generate
+
+verify: ## rebuild the public board of URL (default: the local server) and compare
+	$(GO) run ./cmd/guildhall verify --url $(or $(URL),http://127.0.0.1:8080)
+
+functions: ## every Lambda function, built for linux/$(ARCH), zipped reproducibly (ARCH=amd64 TAGS=devclock)
+	$(GO) run ./scripts/functions -arch $(ARCH) -tags "$(TAGS)"
+
+synth: ## the CloudFormation templates in cdk.out, offline (needs node)
+	@bash scripts/synth.sh
+
+lambda-local: ## the synthesised template on this machine: real functions, no Docker, no account
+	@bash scripts/lambda-local.sh
+
+emulators: ## the adapters against AWS emulators, those on Node included
+	@bash scripts/emulators.sh
+
+bench: ## Go benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean: ## remove what was built
+	rm -rf bin dist dist-amd64 cdk.out
