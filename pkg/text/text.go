@@ -57,3 +57,13 @@ func isASCII(s string) bool {
 	}
 	return true
 }
+
+// Printable drops the control characters HasControl finds, for texts a rule says may not be refused.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
