@@ -4,6 +4,9 @@
 package catalog
 
 import (
+	"guildhall/pkg/account"
+	"guildhall/pkg/bench/wants"
+	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/op"
 )
 
@@ -19,7 +22,11 @@ type Part struct {
 
 // parts names every package with operations, timers or effects, one a line. A part of no
 // context brings effects that any context may stage.
-var parts = []Part{}
+var parts = []Part{
+	{Path: "mail/outbox", Effects: outbox.Effects},
+	{Path: "account", Context: "person", Operations: account.Operations},
+	{Path: "bench/wants", Context: "bench", Operations: wants.Operations},
+}
 
 // Contexts are the owners of clocks, in the order of the documents.
 var Contexts = []string{"bench", "person", "help", "peer", "commons"}

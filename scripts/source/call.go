@@ -8,7 +8,7 @@ import (
 
 // Rules lists the pure functions of its own folder that a function calls, itself or
 // through other functions of the folder: those that take no *op.Call. Each is given as
-// "file.go: name", in the order met.
+// "file.go name", in the order met; functions that make a row's key are left out.
 func (t *Tree) Rules(dir, fn string) []string {
 	seen := map[string]bool{fn: true}
 	var rules []string
@@ -30,6 +30,9 @@ func (t *Tree) Rules(dir, fn string) []string {
 			}
 			seen[FuncName(callee)] = true
 			if !takesCall(callee) {
+				if makesKey(callee) {
+					return true
+				}
 				rules = append(rules, f.Path+" "+FuncName(callee))
 				return true
 			}
@@ -73,6 +76,15 @@ func (t *Tree) callee(dir, name string) (*File, *ast.FuncDecl) {
 		}
 	}
 	return file, found
+}
+
+// makesKey tells whether a function only names a row.
+func makesKey(fn *ast.FuncDecl) bool {
+	if fn.Type.Results == nil || len(fn.Type.Results.List) != 1 {
+		return false
+	}
+	sel, ok := fn.Type.Results.List[0].Type.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "Key"
 }
 
 func takesCall(fn *ast.FuncDecl) bool {

@@ -4,7 +4,9 @@
 package main
 
 import (
+	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
+	_ "guildhall/pkg/wire/sesmail"
 )
 
-func main() { lambda.Sweep("commons", nil, nil) }
+func main() { lambda.Sweep("commons", nil, outbox.Effects) }

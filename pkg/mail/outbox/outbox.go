@@ -50,6 +50,9 @@ var Effect = op.EffectKind{Kind: Kind, Touches: op.Mail, Do: func(c *op.Call, t 
 	return nil, err
 }}
 
+// Effects are what every context's sweep does for the outbox.
+var Effects = []op.EffectKind{Effect}
+
 // Letter makes an email of one paragraph and one link, in text and HTML. Paragraphs of
 // body are parted by blank lines.
 func Letter(to, key, subject, body, label, link string) mail.Mail {
