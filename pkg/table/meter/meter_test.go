@@ -133,7 +133,7 @@ func TestTheMeterAgreesWithTheAdapter(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &pair{rnd: rand.New(rand.NewPCG(seed, 0)), server: server, remote: remote, metered: meter.Wrap(mem.New())}
-	for n := range 1500 {
+	for n := range 2000 {
 		ctx, tally := meter.With(context.Background())
 		r0, w0 := server.Units()
 		c0 := p.requests()
@@ -179,10 +179,13 @@ func (p *pair) step(ctx context.Context, n int) (what, problem string) {
 		b, errB := p.remote.Get(ctx, keys...)
 		return fmt.Sprint("get ", keys), differ(a, b, errA, errB)
 	case 1:
-		q := table.Query{PK: p.key().PK, Reverse: p.rnd.IntN(2) == 0, KeysOnly: p.rnd.IntN(3) == 0, Limit: p.rnd.IntN(8)}
+		q := table.Query{PK: p.key().PK, Reverse: p.rnd.IntN(2) == 0, KeysOnly: p.rnd.IntN(3) == 0, Limit: p.rnd.IntN(4)}
 		for _, bound := range []*string{&q.From, &q.To, &q.After} {
-			if p.rnd.IntN(2) == 0 {
+			switch p.rnd.IntN(4) {
+			case 0:
 				*bound = p.key().SK
+			case 1:
+				*bound = p.key().SK + "x" // names no row
 			}
 		}
 		a, errA := p.metered.Query(ctx, q)
@@ -225,7 +228,7 @@ func (p *pair) write(now table.Row) table.Write {
 	case !now.Found():
 		w.Kind, w.Version = table.Create, ""
 	default:
-		w.Kind = []table.Kind{table.Replace, table.Delete, table.Check, table.Create}[p.rnd.IntN(4)]
+		w.Kind = []table.Kind{table.Replace, table.Replace, table.Check, table.Create, table.Delete}[p.rnd.IntN(5)]
 		if w.Kind == table.Create && p.rnd.IntN(4) > 0 {
 			w.Kind = table.Replace
 		}
