@@ -87,6 +87,12 @@ func (s *Store) Commit(ctx context.Context, tx *table.Tx) error {
 	}))
 }
 
+// Syncs tells how many commits the writer has decided and in how many groups, each with at
+// most one sync.
+func (s *Store) Syncs() (commits, groups int64) {
+	return s.writer.commits.Load(), s.writer.syncs.Load()
+}
+
 // Purge removes up to limit rows (at most table.MaxPageRows) that expired before now, the
 // oldest first, and tells how many.
 func (s *Store) Purge(ctx context.Context, now time.Time, limit int) (int, error) {

@@ -16,8 +16,9 @@ import (
 // session is the writer's connection with its statements. Its calls run to their end: a
 // context cut short in the middle of a group would undo the commits of others.
 type session struct {
-	conn *sql.Conn
-	stmt struct {
+	conn  *sql.Conn
+	stmts []*sql.Stmt // all of stmt
+	stmt  struct {
 		begin, end, rollback, save, release, undo   *sql.Stmt
 		create, replace, remove, read, addTo, purge *sql.Stmt
 	}
@@ -48,13 +49,21 @@ func newSession(ctx context.Context, conn *sql.Conn) (*session, error) {
 	} {
 		var err error
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
-			return nil, fmt.Errorf("prepare %q: %w", p.text, err)
+			return nil, errors.Join(fmt.Errorf("prepare %q: %w", p.text, err), s.close())
 		}
+		s.stmts = append(s.stmts, *p.stmt)
 	}
 	return s, nil
 }
 
-func (s *session) close() error { return s.conn.Close() }
+// close gives the connection back. A statement left open would keep the file open, too.
+func (s *session) close() error {
+	var errs []error
+	for _, stmt := range s.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, s.conn.Close())...)
+}
 
 // exec runs one statement and tells how many rows it changed.
 func exec(stmt *sql.Stmt, args ...any) (int64, error) {

@@ -41,6 +41,8 @@ type writer struct {
 	quit    chan struct{} // closed: no further group
 	stopped chan struct{} // closed: the goroutine is gone
 	quitted atomic.Bool
+
+	commits, syncs atomic.Int64
 }
 
 func startWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -54,7 +56,7 @@ func startWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	}
 	s, err := newSession(ctx, conn)
 	if err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, err
 	}
 	w := &writer{
 		session: s, queue: make(chan *request, queueSize),
@@ -143,6 +145,10 @@ func (w *writer) group(first *request) {
 	if broken != nil {
 		w.session.rollback()
 		broken = unavailable("commit", broken)
+	}
+	if broken == nil {
+		w.syncs.Add(1)
+		w.commits.Add(int64(len(taken)))
 	}
 	for i, r := range taken {
 		if broken != nil {
