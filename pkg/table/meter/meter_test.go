@@ -234,7 +234,7 @@ func (p *pair) write(now table.Row) table.Write {
 		}
 	}
 	if w.Marks() {
-		w.Data = []byte(strings.Repeat("d", p.rnd.IntN(3000)))
+		w.Data = []byte(strings.Repeat("d", p.rnd.IntN(9000)))
 		if p.rnd.IntN(3) == 0 {
 			w.Expires = time.Unix(1796000000+p.rnd.Int64N(1000), 0)
 		}
