@@ -1,0 +1,24 @@
+package bids
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"guildhall/pkg/op"
+)
+
+// Operations of bids.
+var Operations = []*op.Operation{FileProposal}
+
+// roundField is the counter of the bids of a round.
+func roundField(round int) string { return fmt.Sprintf("bids_%d", round) }
+
+// number reads the integer of an A-number.
+func number(no string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(no, "A-"))
+	if err != nil {
+		return 0
+	}
+	return n
+}
