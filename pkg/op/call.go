@@ -52,6 +52,7 @@ type Hint struct {
 var (
 	errUnread = errors.New("op: a row is written that was not read")
 	errTwice  = errors.New("op: a row is created twice")
+	errMixed  = errors.New("op: a counter row is written like a row with a value, or the other way round")
 )
 
 // gzipFrom is the size in bytes from which a value is stored compressed.
@@ -91,12 +92,13 @@ func (c *Call) fail(err error) {
 	}
 }
 
-// Get reads one row; it sees what this call has staged and reads each row once.
+// Get reads one row; it sees what this call has staged, additions to counters excepted,
+// and reads each row once.
 func (c *Call) Get(key table.Key) (table.Row, error) {
 	if err := c.Fetch(key); err != nil {
 		return table.Row{}, err
 	}
-	if w := c.writes[key]; w != nil {
+	if w := c.writes[key]; w != nil && w.Kind != table.Check && w.Kind != table.Add {
 		return staged(w), nil
 	}
 	return c.rows[key], nil
@@ -143,7 +145,7 @@ func (c *Call) Query(q table.Query) (table.Page, error) {
 }
 
 func staged(w *table.Write) table.Row {
-	if w.Kind == table.Delete || w.Kind == table.Check && w.Version == "" {
+	if w.Kind == table.Delete {
 		return table.Row{Key: w.Key}
 	}
 	return table.Row{Key: w.Key, Version: "staged", Data: w.Data, Expires: w.Expires}
@@ -161,8 +163,10 @@ func (c *Call) stage(w table.Write) {
 // merge folds a second write of a row into the first, which keeps its precondition.
 func (c *Call) merge(old *table.Write, w table.Write) {
 	switch {
+	case (old.Kind == table.Add) != (w.Kind == table.Add):
+		c.fail(fmt.Errorf("%w: %v", errMixed, w.Key))
 	case w.Kind == table.Check:
-	case old.Kind == table.Add && w.Kind == table.Add:
+	case w.Kind == table.Add:
 		for f, n := range w.Adds {
 			old.Adds[f] += n
 		}
@@ -294,7 +298,7 @@ func Load[T any](c *Call, key table.Key) (v T, found bool, err error) {
 
 // Encode makes the stored form of a value: JSON, compressed when it is large.
 func Encode(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
+	b, err := marshal(v)
 	if err != nil || len(b) < gzipFrom {
 		return b, err
 	}

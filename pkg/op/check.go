@@ -2,9 +2,9 @@ package op
 
 import (
 	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"guildhall/pkg/fault"
@@ -13,7 +13,7 @@ import (
 // Problem is one thing wrong with a field of the input.
 type Problem struct {
 	Field   string // path of the field, dots and [n]
-	Keyword string // unknown missing type enum const minLength maxLength maxBytes minimum maximum minItems maxItems pattern
+	Keyword string // unknown missing type enum const minLength maxLength maxBytes minimum maximum minItems maxItems pattern format
 	Limit   any    // what the keyword allows
 	Actual  any    // the measured length, count or value
 	Name    string // last part of Field
@@ -97,6 +97,75 @@ func (s *Schema) Unknown(v any, path string) *Problem {
 			if p := s.Of.Unknown(e, path+"["+strconv.Itoa(i)+"]"); p != nil {
 				return p
 			}
+		}
+	}
+	return nil
+}
+
+// known copies v without the members an object schema does not name. encoding/json
+// would fill a field from a member whose name differs in case only, unseen by Check.
+func (s *Schema) known(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if s.Type != "object" || s.Map {
+			return v
+		}
+		m := make(map[string]any, len(v))
+		for _, p := range s.Properties {
+			if e, sent := v[p.Name]; sent {
+				m[p.Name] = p.Schema.known(e)
+			}
+		}
+		return m
+	case []any:
+		if s.Of == nil {
+			return v
+		}
+		a := make([]any, len(v))
+		for i := range v {
+			a[i] = s.Of.known(v[i])
+		}
+		return a
+	}
+	return v
+}
+
+// checkTypes finds the first value of a wrong type and leaves limits, missing members and
+// null aside: it says where a value did not fit into the input.
+func (s *Schema) checkTypes(v any, path string) *Problem {
+	switch t := v.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		if s.Type == "object" {
+			return s.checkMembers(t, path)
+		}
+	case []any:
+		if s.Type == "array" {
+			for i, e := range t {
+				if p := s.Of.checkTypes(e, path+"["+strconv.Itoa(i)+"]"); p != nil {
+					return p
+				}
+			}
+			return nil
+		}
+	}
+	bare := Schema{Type: s.Type, Format: s.Format}
+	return bare.Check(v, path)
+}
+
+func (s *Schema) checkMembers(m map[string]any, path string) *Problem {
+	if s.Map {
+		for _, k := range sortedKeys(m) {
+			if p := s.Of.checkTypes(m[k], join(path, k)); p != nil {
+				return p
+			}
+		}
+		return nil
+	}
+	for _, p := range s.Properties {
+		if q := p.Schema.checkTypes(m[p.Name], join(path, p.Name)); q != nil {
+			return q
 		}
 	}
 	return nil
@@ -207,6 +276,9 @@ func (s *Schema) checkString(v any, at reporter) *Problem {
 	if s.Pattern != nil && !s.Pattern.MatchString(t) {
 		return at("pattern", s.Pattern.String(), nil)
 	}
+	if _, err := time.Parse(time.RFC3339, t); err != nil && s.Format == "date-time" {
+		return at("format", s.Format, nil)
+	}
 	return nil
 }
 
@@ -216,7 +288,7 @@ func (s *Schema) checkNumber(v any, at reporter) *Problem {
 		return at("type", s.Type, nil)
 	}
 	f, err := n.Float64()
-	if err != nil || (s.Type == "integer" && f != math.Trunc(f)) {
+	if err != nil || s.Type == "integer" && strings.ContainsAny(string(n), ".eE") {
 		return at("type", s.Type, nil)
 	}
 	if s.Min != nil && f < *s.Min {

@@ -123,6 +123,7 @@ func (e *Engine) do(ctx context.Context, o *Operation, r *Request) (*Response, e
 	if err != nil {
 		return nil, err
 	}
+	ctx = WithOperation(ctx, o.ID)
 	if e.Ports != nil {
 		ctx = e.Ports(ctx, o.Touches)
 	}
@@ -149,6 +150,20 @@ func (e *Engine) do(ctx context.Context, o *Operation, r *Request) (*Response, e
 	}
 }
 
+type operationKey struct{}
+
+// OperationID is the operation (or the job) a context belongs to, for logs and local
+// controls; "" outside one.
+func OperationID(ctx context.Context) string {
+	s, _ := ctx.Value(operationKey{}).(string)
+	return s
+}
+
+// WithOperation names what a context's calls belong to.
+func WithOperation(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, operationKey{}, id)
+}
+
 func (e *Engine) call(ctx context.Context, now time.Time, group string) *Call {
 	c := &Call{Context: ctx, Now: now, Group: group, BaseURL: e.BaseURL, Keys: e.Keys, Tips: e.Tips, store: e.Store,
 		rand: e.Rand, rows: map[table.Key]table.Row{}, writes: map[table.Key]*table.Write{}}
@@ -156,7 +171,8 @@ func (e *Engine) call(ctx context.Context, now time.Time, group string) *Call {
 	return c
 }
 
-// lane serialises the attempts of one caller in this process once a race was lost.
+// lane serialises the attempts of one caller in this process once a race was lost: from
+// the first read to the commit.
 func (e *Engine) lane(key string) *sync.Mutex { return &e.lanes[fnv32(key)%uint32(len(e.lanes))] }
 
 func fnv32(s string) uint32 {
@@ -240,17 +256,17 @@ func (in *input) form() error {
 
 // attempt decides once and commits once.
 func (e *Engine) attempt(c *Call, o *Operation, r *Request, in *input, careful bool) (*Response, error) {
+	if careful && !o.Reads() {
+		l := e.lane(in.token.Account + " " + r.Address)
+		l.Lock()
+		defer l.Unlock()
+	}
 	value, problem := e.prefetch(c, o, r, in)
 	if c.err != nil {
 		return nil, c.err
 	}
 	if err := e.authenticate(c, o, r, in); err != nil {
 		return nil, err
-	}
-	if careful && !o.Reads() {
-		l := e.lane(c.Caller.Key() + c.Address)
-		l.Lock()
-		defer l.Unlock()
 	}
 	k := idempotency{o: o, r: r, in: in}
 	replay, err := k.lookup(c)
@@ -278,7 +294,10 @@ func (e *Engine) attempt(c *Call, o *Operation, r *Request, in *input, careful b
 	if err := k.record(c, out, res); err != nil {
 		return nil, err
 	}
-	return res, e.commit(c)
+	if err := e.commit(c); err != nil {
+		return &Response{Header: headers}, err
+	}
+	return res, nil
 }
 
 // prefetch reads, in one batch, every row that is known before anything is decided, and
@@ -297,7 +316,7 @@ func (e *Engine) prefetch(c *Call, o *Operation, r *Request, in *input) (any, er
 		who = in.token.Account
 	}
 	if k := (idempotency{o: o, r: r}); k.wanted() {
-		keys = append(keys, k.row(who))
+		keys = append(keys, k.row(k.who(who)))
 	}
 	if o.Limit != nil {
 		keys = append(keys, limitKey(o, c.Address, who))
@@ -328,8 +347,15 @@ func (o *Operation) value(r *Request, in *input) (any, error) {
 			return nil, word(p)
 		}
 	}
-	v, p := o.shape.fill(o.In, r, in.body)
+	body := in.body
+	if checked && o.LooseBody {
+		body = canonical(nil, schema.known(in.tree))
+	}
+	v, p := o.shape.fill(o.In, r, body)
 	if p != nil {
+		if q := schema.checkTypes(in.tree, ""); checked && q != nil {
+			p = q
+		}
 		return nil, word(p)
 	}
 	if val, ok := v.(Validator); ok {

@@ -14,8 +14,6 @@ import (
 )
 
 // idempotency is what an Idempotency-Key means for one request.
-//
-//	<context>.IDEM#<account>#<operation>#<hash of the key> / ROOT
 type idempotency struct {
 	o  *Operation
 	r  *Request
@@ -48,11 +46,12 @@ func (k idempotency) row(who string) table.Key {
 	return table.Key{PK: k.o.Context() + ".IDEM#" + who + "#" + k.o.ID + "#" + hex.EncodeToString(sum[:16]), SK: "ROOT"}
 }
 
-func (k idempotency) who(c *Call) string {
-	if c.Caller.ID == "" || k.o.Auth == Public {
+// who owns the key: the account, or nobody where no credential is needed.
+func (k idempotency) who(account string) string {
+	if account == "" || k.o.Auth == Public {
 		return "nobody"
 	}
-	return c.Caller.ID
+	return account
 }
 
 // fault is the refusal of a missing, overlong or used key.
@@ -88,7 +87,7 @@ func (k *idempotency) lookup(c *Call) (*Response, error) {
 	if !k.wanted() {
 		return nil, nil
 	}
-	old, found, err := Load[replay](c, k.row(k.who(c)))
+	old, found, err := Load[replay](c, k.row(k.who(c.Caller.ID)))
 	if err != nil || !found || !old.At.Add(KeepReplays).After(c.Now) {
 		return nil, err
 	}
@@ -125,7 +124,7 @@ func (k *idempotency) record(c *Call, out any, res *Response) error {
 			}
 		}
 	}
-	c.PutUntil(k.row(k.who(c)), rec, c.Now.Add(KeepReplays))
+	c.PutUntil(k.row(k.who(c.Caller.ID)), rec, c.Now.Add(KeepReplays))
 	return nil
 }
 
@@ -147,7 +146,7 @@ func withoutSecrets(out any) (any, bool) {
 	return cp.Interface(), found
 }
 
-// limitKey is the row of a limit: <context>.LIMIT#<rule>#<subject> / ROOT.
+// limitKey is the row of a limit.
 func limitKey(o *Operation, address, account string) table.Key {
 	subject := account
 	if o.Limit.By == limit.ByAddress {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -67,7 +68,7 @@ func parseObject(d *json.Decoder, depth int) (any, error) {
 		if folded == nil {
 			folded = map[string]bool{}
 		}
-		f := strings.ToLower(k)
+		f := fold(k)
 		if folded[f] {
 			return nil, errJSON
 		}
@@ -78,6 +79,25 @@ func parseObject(d *json.Decoder, depth int) (any, error) {
 	}
 	_, err := d.Token()
 	return m, err
+}
+
+// fold maps names that encoding/json takes for one another to one name.
+func fold(k string) string {
+	for i := range len(k) {
+		if k[i] >= utf8.RuneSelf {
+			return strings.Map(least, k)
+		}
+	}
+	return strings.ToLower(k)
+}
+
+// least is the smallest lower-case rune that folds to r ('k' for the Kelvin sign).
+func least(r rune) rune {
+	low := unicode.ToLower(r)
+	for n := unicode.SimpleFold(r); n != r; n = unicode.SimpleFold(n) {
+		low = min(low, unicode.ToLower(n))
+	}
+	return low
 }
 
 func parseArray(d *json.Decoder, depth int) (any, error) {

@@ -5,6 +5,11 @@
 // decides, stages writes on the Call and returns its output; the engine commits
 // everything in one conditional write, together with the idempotency record and the rate
 // limit, and decides again when it lost a race.
+//
+// Rows:
+//
+//	<context>.IDEM#<account>#<operation>#<hash of the key> / ROOT  the stored answer of a write
+//	<context>.LIMIT#<rule>#<account or address> / ROOT             what a rate limit remembers
 package op
 
 import (

@@ -3,6 +3,7 @@ package op
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strconv"
 
 	"guildhall/pkg/fault"
@@ -10,7 +11,7 @@ import (
 
 // respond turns an operation's output into the answer.
 func (o *Operation) respond(out any, headers map[string]string) (*Response, error) {
-	res := &Response{Status: o.Success(), Header: headers}
+	res := &Response{Status: o.Success(), Header: maps.Clone(headers)}
 	if s, ok := out.(Statuser); ok {
 		res.Status = s.StatusCode()
 	}

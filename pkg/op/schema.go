@@ -1,6 +1,7 @@
 package op
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -36,7 +37,8 @@ type Schema struct {
 // Property is a named member of an object.
 type Property struct {
 	Name     string
-	Required bool
+	Required bool // in an input
+	Optional bool // in an output: left out when empty
 	Schema   *Schema
 }
 
@@ -49,22 +51,18 @@ var (
 )
 
 // SchemaOf infers the schema of a Go type from its fields and their tags:
-// json:"name,omitempty", rule:"required,min=1,max=120,enum=a|b", doc:"…".
-func SchemaOf(t reflect.Type) *Schema {
+// json:"name,omitempty", rule:"required,min=1,max=120,enum=a|b,pattern=…" (a pattern comes
+// last and may hold commas), doc:"…". A type that contains itself needs a Schemer.
+func SchemaOf(t reflect.Type) *Schema { return schemaOf(t, nil) }
+
+func schemaOf(t reflect.Type, outer []reflect.Type) *Schema {
 	if t.Kind() == reflect.Pointer {
-		s := *SchemaOf(t.Elem())
+		s := *schemaOf(t.Elem(), outer)
 		s.Nullable = true
 		return &s
 	}
-	if v, ok := reflect.New(t).Interface().(Schemer); ok {
-		s := v.JSONSchema()
-		return &s
-	}
-	switch {
-	case t == timeType:
-		return &Schema{Type: "string", Format: "date-time"}
-	case t == rawType || t.Kind() == reflect.Interface:
-		return &Schema{}
+	if s := ownSchema(t); s != nil {
+		return s
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -74,11 +72,14 @@ func SchemaOf(t reflect.Type) *Schema {
 	case reflect.Float32, reflect.Float64:
 		return &Schema{Type: "number"}
 	case reflect.Slice, reflect.Array:
-		return &Schema{Type: "array", Of: SchemaOf(t.Elem())}
+		return &Schema{Type: "array", Of: schemaOf(t.Elem(), outer)}
 	case reflect.Map:
-		return &Schema{Type: "object", Map: true, Of: SchemaOf(t.Elem())}
+		return &Schema{Type: "object", Map: true, Of: schemaOf(t.Elem(), outer)}
 	case reflect.Struct:
-		return structSchema(t)
+		if slices.Contains(outer, t) {
+			panic("op: " + t.String() + " contains itself: it needs a JSONSchema method")
+		}
+		return structSchema(t, append(slices.Clone(outer), t))
 	default:
 		if t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 {
 			return &Schema{Type: "integer"}
@@ -87,27 +88,54 @@ func SchemaOf(t reflect.Type) *Schema {
 	}
 }
 
-func structSchema(t reflect.Type) *Schema {
+// ownSchema is the schema of a type that is not described by its kind: it gives its own,
+// or it writes itself as text or as JSON nobody knows the form of.
+func ownSchema(t reflect.Type) *Schema {
+	v := reflect.New(t).Interface()
+	if own, ok := v.(Schemer); ok {
+		s := own.JSONSchema()
+		return &s
+	}
+	_, isText := v.(encoding.TextMarshaler)
+	_, isJSON := v.(json.Marshaler)
+	described := t.Kind() == reflect.Struct && slices.ContainsFunc(reflect.VisibleFields(t), reflect.StructField.IsExported)
+	switch {
+	case t == timeType:
+		return &Schema{Type: "string", Format: "date-time"}
+	case t == rawType, t.Kind() == reflect.Interface, isJSON && !described:
+		return &Schema{}
+	case isText && !described:
+		return &Schema{Type: "string"}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		return &Schema{Type: "string", Format: "byte"}
+	}
+	return nil
+}
+
+func structSchema(t reflect.Type, outer []reflect.Type) *Schema {
 	s := &Schema{Type: "object"}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" {
-			s.Properties = append(s.Properties, structSchema(f.Type).Properties...)
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			s.Properties = append(s.Properties, structSchema(inner, outer).Properties...)
 			continue
 		}
 		if !f.IsExported() || name == "-" || bound(f) {
 			continue
 		}
-		p := Property{Name: name, Schema: SchemaOf(f.Type)}
+		p := Property{Name: name, Schema: schemaOf(f.Type, outer)}
 		if p.Name == "" {
 			panic(fmt.Sprintf("op: field %s.%s has no json name", t, f.Name))
 		}
 		p.Required = p.Schema.rules(f.Tag.Get("rule"), t.String()+"."+f.Name)
 		p.Schema.Doc = f.Tag.Get("doc")
-		if strings.Contains(opts, "omitempty") || strings.Contains(opts, "omitzero") {
-			p.Required = false
-		}
+		p.Optional = strings.Contains(opts, "omitempty") || strings.Contains(opts, "omitzero")
+		p.Required = p.Required && !p.Optional
 		s.Properties = append(s.Properties, p)
 	}
 	return s
@@ -125,6 +153,10 @@ func bound(f reflect.StructField) bool {
 
 // rules applies a rule tag and reports whether the field is required.
 func (s *Schema) rules(tag, where string) (required bool) {
+	tag, pattern, found := strings.Cut(","+tag, ",pattern=")
+	if found {
+		s.Pattern = regexp.MustCompile(pattern)
+	}
 	for r := range strings.SplitSeq(tag, ",") {
 		k, v, _ := strings.Cut(r, "=")
 		switch k {
@@ -133,8 +165,6 @@ func (s *Schema) rules(tag, where string) (required bool) {
 			required = true
 		case "enum":
 			s.Enum = strings.Split(v, "|")
-		case "pattern":
-			s.Pattern = regexp.MustCompile(v)
 		case "format":
 			s.Format = v
 		case "true":

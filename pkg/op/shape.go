@@ -26,7 +26,7 @@ type param struct {
 }
 
 func shapeOf(t reflect.Type) *shape {
-	s := &shape{body: structSchema(t)}
+	s := &shape{body: structSchema(t, []reflect.Type{t})}
 	for _, f := range reflect.VisibleFields(t) {
 		for _, from := range []string{"path", "query", "header"} {
 			if name := f.Tag.Get(from); name != "" {
@@ -95,7 +95,7 @@ func (s *shape) fill(t reflect.Type, r *Request, body []byte) (any, *Problem) {
 		if err := json.Unmarshal(body, in.Interface()); err != nil {
 			p := &Problem{Keyword: "type", Limit: "the documented type"}
 			if te, ok := err.(*json.UnmarshalTypeError); ok {
-				p.Field, p.Name, p.Limit = te.Field, lastName(te.Field), te.Type.Kind().String()
+				p.Field, p.Name, p.Limit = te.Field, lastName(te.Field), SchemaOf(te.Type).Type
 			}
 			return nil, p
 		}
