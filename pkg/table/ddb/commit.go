@@ -132,8 +132,6 @@ const (
 	ifAbsent  = "attribute_not_exists(PK)"
 	ifVersion = "v = ?"
 	ifCounter = "attribute_not_exists(PK) OR v = ?"
-	ifBounded = "attribute_not_exists($) OR $ BETWEEN ? AND ?"
-	addField  = "$ = if_not_exists($, ?) + ?"
 )
 
 // single is a commit of one row as one conditional write.
@@ -188,14 +186,15 @@ func (s *Store) add(w table.Write) *dynamo.Update {
 		u.Set(attrExpires, expirySeconds(w.Expires))
 	}
 	for field, n := range w.Adds {
-		name := counterMark + field
+		name := counterName(field)
 		lo, hi := -table.MaxCounter, table.MaxCounter
 		if n > 0 {
 			hi -= n
 		} else {
 			lo -= n
 		}
-		u.SetExpr(addField, name, name, 0, n).If(ifBounded, name, name, lo, hi)
+		u.SetExpr(name+" = if_not_exists("+name+", ?) + ?", 0, n).
+			If("attribute_not_exists("+name+") OR "+name+" BETWEEN ? AND ?", lo, hi)
 	}
 	return u
 }

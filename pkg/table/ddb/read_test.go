@@ -323,3 +323,30 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestCounterNamesAreWordsAndComeBack(t *testing.T) {
+	seen := map[string]string{}
+	for _, field := range []string{"n", "bids_open", "odd field/é", "_", "_x", "__x", "_x20", "a_x5Fx", "x", "", "C_n", "日"} {
+		name := counterName(field)
+		for i := range len(name) {
+			if !isWord(name[i]) {
+				t.Errorf("%q becomes %q", field, name)
+			}
+		}
+		if back, ok := counterField(name); !ok || back != field {
+			t.Errorf("%q becomes %q becomes %q", field, name, back)
+		}
+		if other, there := seen[name]; there {
+			t.Errorf("%q and %q share a name", field, other)
+		}
+		seen[name] = field
+	}
+	if got := counterName("bids_open"); got != "c_bids_open" {
+		t.Errorf("an ordinary name became %q", got)
+	}
+	for _, name := range []string{"PK", "n", "c", "c__x", "c__xZZ", "c__x2"} {
+		if field, ok := counterField(name); ok {
+			t.Errorf("%q is read as field %q", name, field)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package ddb
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -19,7 +18,6 @@ const (
 	attrVersion = "v"
 	attrData    = "d"
 	attrExpires = "x"
-	counterMark = "c_" // before the field's name
 )
 
 // record is a row in the form guregu/dynamo stores and loads.
@@ -82,7 +80,7 @@ func (r *record) set(name string, av types.AttributeValue) (err error) {
 // setCounter reads a counter field. An attribute of any other name was written by a newer
 // version of the program, or by an operator's tool, and is left alone.
 func (r *record) setCounter(name string, av types.AttributeValue) error {
-	field, ok := strings.CutPrefix(name, counterMark)
+	field, ok := counterField(name)
 	if !ok {
 		return nil
 	}

@@ -116,15 +116,21 @@ func judgeReasons(reasons []types.CancellationReason) (v verdict, old []map[stri
 	return v, old, unseen
 }
 
-// translateCanceled finds the reason that made a transaction impossible.
+// translateCanceled finds the reason that made a transaction impossible; the exception itself
+// does not say it in its text.
 func translateCanceled(ctx context.Context, err error) error {
 	var canceled *types.TransactionCanceledException
 	if !errors.As(err, &canceled) {
 		return translate(ctx, err)
 	}
-	for _, r := range canceled.CancellationReasons {
-		if aws.ToString(r.Code) == reasonValidation && aboutSize(aws.ToString(r.Message)) {
+	for i, r := range canceled.CancellationReasons {
+		code, message := aws.ToString(r.Code), aws.ToString(r.Message)
+		switch {
+		case code == "" || code == reasonNone:
+		case code == reasonValidation && aboutSize(message):
 			return fmt.Errorf("%w: %w", table.ErrTooLarge, err)
+		default:
+			err = fmt.Errorf("%w: write %d: %s: %s", err, i, code, message)
 		}
 	}
 	return translate(ctx, err)

@@ -7,7 +7,7 @@
 //	v       string, the id of the commit that wrote the item, or "counter"
 //	d       binary, the row's data (absent when empty)
 //	x       number, expiry in unix seconds, rounded up; the table's TTL attribute
-//	c_NAME  number, one per counter field
+//	c_NAME  number, one per counter field (see counterName)
 //
 // Reads are strongly consistent. A commit of one row is one conditional write, a commit of
 // several is one TransactWriteItems whose ClientRequestToken is made from the commit id.

@@ -32,7 +32,7 @@ const (
 	versionName    = len("v")
 	dataName       = len("d")
 	expiresName    = len("x")
-	counterPrefix  = len("c_")
+	counterPrefix  = len("c_") // of a field named in letters, digits and underscores
 	digitsPerByte  = 2
 	numberOverhead = 1 // bytes
 )
