@@ -2,7 +2,7 @@
 //
 // A timer is a row written, moved and deleted in the commit that changes what it guards:
 //
-//	<context>.CLOCK#<shard> / <due>#<kind>#<subject>
+//	<context>.CLOCK#<shard> / <due>#<kind>#<subject>  a timer or a waiting side effect
 //
 // 16 shards by hash of the subject, so that all timers of a subject stand in one order.
 package clock

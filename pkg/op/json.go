@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -17,10 +18,10 @@ var errJSON = errors.New("not one strict JSON value")
 
 // ParseStrict reads one JSON value into maps, slices, strings, json.Numbers, bools and
 // nil. It refuses what different readers read differently: duplicate keys, keys that
-// differ in case only, bytes behind the value, nesting over MaxDepth, invalid UTF-8, and
-// numbers outside int64 and float64.
+// differ in case only, bytes behind the value, nesting over MaxDepth, invalid UTF-8 (half
+// surrogate pairs too), and numbers outside int64 and float64.
 func ParseStrict(b []byte) (any, error) {
-	if !utf8.Valid(b) {
+	if !utf8.Valid(b) || halfPair(b) {
 		return nil, errJSON
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -33,6 +34,37 @@ func ParseStrict(b []byte) (any, error) {
 		return nil, errJSON
 	}
 	return v, nil
+}
+
+// halfPair tells whether an escape in b is one half of a surrogate pair without the other.
+func halfPair(b []byte) bool {
+	for {
+		i := bytes.IndexByte(b, '\\')
+		if i < 0 || i+1 >= len(b) {
+			return false
+		}
+		r := escaped(b[i:])
+		b = b[i+2:]
+		if !utf16.IsSurrogate(r) {
+			continue
+		}
+		if len(b) < 4 || utf16.DecodeRune(r, escaped(b[4:])) == unicode.ReplacementChar {
+			return true
+		}
+		b = b[4+6:]
+	}
+}
+
+// escaped reads the code unit that b begins with (\uXXXX); -1 for anything else.
+func escaped(b []byte) rune {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }
 
 func parseValue(d *json.Decoder, depth int) (any, error) {
