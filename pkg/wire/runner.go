@@ -1,0 +1,175 @@
+package wire
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"guildhall/pkg/edge/jobs"
+	"guildhall/pkg/op"
+	"guildhall/pkg/queue"
+	"guildhall/pkg/queue/memqueue"
+)
+
+// How the local runner keeps time.
+const (
+	tickEvery = time.Minute
+	workBatch = queue.MaxBatch
+	// maxSteps bounds one move of the clock, so that a timer that re-arms itself in the
+	// past shows instead of running for ever.
+	maxSteps = 5_000_000
+)
+
+// Runner does in one process what schedules and queue consumers do on AWS.
+type Runner struct {
+	Clock    *Clock
+	Queue    *memqueue.Queue // may be behind a fault wrapper for senders; the runner sees it bare
+	Sweepers []*jobs.Sweeper
+	Log      *slog.Logger
+
+	turn chan struct{} // held while something is being fired
+}
+
+// NewRunner makes a runner.
+func NewRunner(c *Clock, q *memqueue.Queue, sweepers []*jobs.Sweeper, log *slog.Logger) *Runner {
+	return &Runner{Clock: c, Queue: q, Sweepers: sweepers, Log: log, turn: make(chan struct{}, 1)}
+}
+
+// Run works until ctx ends: a tick a minute, and messages as they become visible.
+func (r *Runner) Run(ctx context.Context) {
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	r.tick(ctx)
+	for ctx.Err() == nil {
+		if _, err := r.drain(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Error("queue failed", slog.String("operation", "edge.runner"), slog.String("cause", err.Error()))
+		}
+		wait := time.NewTimer(r.pause())
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			r.tick(ctx)
+		case <-r.Queue.Wake():
+		case <-wait.C:
+		}
+		wait.Stop()
+	}
+}
+
+// pause is how long nothing becomes visible.
+func (r *Runner) pause() time.Duration {
+	next, ok := r.Queue.NextDue()
+	if !ok || r.Clock.Frozen() {
+		return tickEvery
+	}
+	return min(tickEvery, max(time.Millisecond, next.Sub(r.Clock.Now())))
+}
+
+func (r *Runner) tick(ctx context.Context) {
+	for _, s := range r.Sweepers {
+		if err := s.Tick(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Error("tick failed", slog.String("operation", "edge.clock.tick"), slog.String("cause", err.Error()))
+		}
+	}
+}
+
+// drain handles every message that is visible now and returns how many.
+func (r *Runner) drain(ctx context.Context) (n int, err error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	return r.drainHeld(ctx)
+}
+
+func (r *Runner) drainHeld(ctx context.Context) (n int, err error) {
+	for again := true; again && ctx.Err() == nil; {
+		again = false
+		for _, s := range r.Sweepers {
+			round, err := queue.Work(ctx, r.Queue, op.SweepQueue(s.Context), workBatch, s.Handle)
+			if err != nil {
+				return n, err
+			}
+			n += round.Received
+			again = again || round.Received > 0
+		}
+	}
+	return n, nil
+}
+
+// Advance moves the clock to target, firing everything that falls due on the way in due
+// order, each at its own due time, until nothing is left to do. It returns how many
+// timers and effects fired.
+func (r *Runner) Advance(ctx context.Context, target time.Time) (fired int, err error) {
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	if target.Before(r.Clock.Now()) {
+		return 0, ErrBack
+	}
+	for range maxSteps {
+		next, ok := r.next(ctx)
+		if !ok || next.After(target) {
+			break
+		}
+		if next.After(r.Clock.Now()) {
+			if err := r.Clock.Set(next); err != nil {
+				return fired, err
+			}
+		}
+		n, err := r.settleHeld(ctx)
+		fired += n
+		if err != nil {
+			return fired, err
+		}
+	}
+	if err := r.Clock.Set(target); err != nil {
+		return fired, err
+	}
+	n, err := r.settleHeld(ctx)
+	if err == nil {
+		err = r.Clock.keep()
+	}
+	return fired + n, err
+}
+
+// Settle runs queues and due clocks at the present time until nothing is left.
+func (r *Runner) Settle(ctx context.Context) (fired int, err error) {
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	return r.settleHeld(ctx)
+}
+
+func (r *Runner) settleHeld(ctx context.Context) (fired int, err error) {
+	for ctx.Err() == nil {
+		n := 0
+		for _, s := range r.Sweepers {
+			k, err := s.SweepAll(ctx, r.Clock.Now())
+			n += k
+			if err != nil {
+				return fired, err
+			}
+		}
+		if _, err := r.drainHeld(ctx); err != nil {
+			return fired, err
+		}
+		fired += n
+		if n == 0 {
+			return fired, nil
+		}
+	}
+	return fired, ctx.Err()
+}
+
+// NextDue is when the next timer of any context falls due.
+func (r *Runner) NextDue(ctx context.Context) (next time.Time, ok bool) { return r.next(ctx) }
+
+func (r *Runner) next(ctx context.Context) (next time.Time, ok bool) {
+	for _, s := range r.Sweepers {
+		if t, found := s.NextDue(ctx); found && (!ok || t.Before(next)) {
+			next, ok = t, true
+		}
+	}
+	return next, ok
+}
