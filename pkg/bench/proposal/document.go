@@ -45,7 +45,7 @@ var documentParts = map[string][]field{
 
 var documentTypes = []string{Heading, Paragraph, Bullets, Image}
 
-var documentShape = object{
+var namedDocument = named{"document", object{
 	fields: []field{
 		{name: "title", shape: phrase{max: MaxDocumentTitle}},
 		{name: "blocks", shape: list{noun: "part", min: 1, max: MaxDocumentBlocks, of: partShape{}}, must: true},
@@ -62,7 +62,14 @@ var documentShape = object{
 		}
 		return nil
 	},
-}
+	more: func(out *jsonschema.Schema) {
+		var image any = Image
+		none, most := 0, MaxDocumentImages
+		blocks := out.Properties["blocks"]
+		blocks.Contains, blocks.MinContains, blocks.MaxContains = &jsonschema.Schema{Type: "object", Required: []string{"type"},
+			Properties: map[string]*jsonschema.Schema{"type": {Const: &image}}}, &none, &most
+	},
+}}
 
 // partShape is one document block: its type decides its fields.
 type partShape struct{}

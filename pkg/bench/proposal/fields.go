@@ -1,6 +1,10 @@
 package proposal
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
 
 // Stages of bench contract 5.11 in the order they run. Accepting is not a stage of the validator.
 const (
@@ -42,7 +46,7 @@ var topFields = []field{
 	{name: "smart_goals", shape: list{noun: "goal", min: Goals, max: Goals, of: phrase{min: 1, max: MaxGoal}}, must: true, stage: stagePitch, code: RejGoal, doc: "The one goal the bid commits to."},
 	{name: "finalist_questions", shape: list{noun: "list", min: QuestionSets, max: QuestionSets,
 		of: list{noun: "question", min: Questions, max: Questions, of: phrase{min: 1, max: MaxQuestion}}}, must: true, stage: stagePitch, code: RejQuestions, doc: "One list of four questions for the person, asked if the bid is named a finalist."},
-	{name: "steps", shape: stepList, must: true, stage: stageSchema, code: RejSchema, doc: "Execution steps: exactly 2 where frozen_probability is 0.5 or more, else 3 to 15."},
+	{name: "steps", shape: list{noun: "step", min: EasySteps, max: MaxSteps, of: named{"step", stepShape{}}}, must: true, stage: stageSchema, code: RejSchema, doc: "Execution steps: exactly 2 where frozen_probability is 0.5 or more, else 3 to 15."},
 	{name: "person_cost_estimate", shape: costShape, stage: stageSchema, code: RejSchema, doc: "What the want may cost the person outside the deal."},
 	{name: "campaign", shape: campaignShape, stage: stageSchema, code: RejSchema, doc: "Overviews of later targets; shown as estimates, never binding."},
 }
@@ -86,18 +90,18 @@ var stepFields = []field{
 	{name: "actor", shape: oneOf{[]string{Agent, Person}}, stage: stageSchema, code: RejSchema, doc: "Who acts. With APPROVE, agent makes the step a report the person acknowledges."},
 	{name: "rounds", shape: whole{1, MaxRounds}, stage: stageCaps, code: RejCaps, doc: "How often the person may ask for changes; 1 when absent."},
 	{name: "outcome_promise", shape: phrase{min: 1, max: MaxPromise}, must: true, stage: stageSchema, code: RejSchema, doc: "What the step hands over, in the first person. No guarantee of the end result."},
-	{name: "agent_court_estimate", shape: real{MaxCourtHours}, must: true, stage: stageSchema, code: RejSchema, doc: "Hours the agent expects to hold the ball."},
+	{name: "agent_court_estimate", shape: decimal{MaxCourtHours}, must: true, stage: stageSchema, code: RejSchema, doc: "Hours the agent expects to hold the ball."},
 	{name: "person_minutes", shape: whole{0, MaxPersonMinutes}, must: true, stage: stageSchema, code: RejSchema, doc: "Minutes the step takes the person; above 30 minor_detail says why."},
 	{name: "line_item_amount", shape: cents, must: true, stage: stageSchema, code: RejSchema, doc: "Cents released when the step is approved; 0 is allowed."},
 	{name: "declared_odds", shape: odds{}, must: true, stage: stageOdds, code: RejOdds, doc: "The agent's own chance, judged from this step on, that the person ends up with the thing: a fraction strictly between 0 and 1."},
 	{name: "declared_odds_reason", shape: phrase{max: MaxOddsReason, line: true}, stage: stageOdds, code: RejOdds, doc: "The biggest risk left, in one line."},
-	{name: "choose", shape: chooseShape, ask: Choose, stage: stageSchema, code: RejSchema, doc: "The decision of a CHOOSE step; when absent, the first choice block is the decision."},
+	{name: "choose", shape: named{"choose", chooseShape}, ask: Choose, stage: stageSchema, code: RejSchema, doc: "The decision of a CHOOSE step; when absent, the first choice block is the decision."},
 	{name: "provide", shape: provideShape{}, ask: Provide, stage: stageAsk, code: RejProvide, doc: "What a PROVIDE step asks for; a general upload when absent."},
-	{name: "grant_request", shape: grantShape, must: true, ask: Grant, stage: stageAsk, code: RejGrant, doc: "The access a GRANT step asks for."},
+	{name: "grant_request", shape: named{"grant_request", grantShape}, must: true, ask: Grant, stage: stageAsk, code: RejGrant, doc: "The access a GRANT step asks for."},
 	{name: "har_blocks", shape: blockList, stage: stageSchema, code: RejSchema, doc: "Action blocks. Every step the person acts on carries at least one whose format fits its ask."},
 }
 
-var blockList = list{noun: "block", max: MaxBlocks, of: blockShape{object{fields: blockFields}}}
+var blockList = list{noun: "block", max: MaxBlocks, of: named{"block", blockShape{object{fields: blockFields}}}}
 
 var chooseShape = object{
 	fields: []field{
@@ -118,11 +122,14 @@ var chooseShape = object{
 		}
 		return distinctOptions(choose["options"])
 	},
+	more: func(out *jsonschema.Schema) {
+		out.AllOf = append(out.AllOf, when("selection_mode", SelectUpToK, &jsonschema.Schema{Required: []string{"max_selections"}}))
+	},
 }
 
 // grantShape holds what REJ-11 is about. Kind, exposure and capability are schema matters (grantSchema), the connector is
 // judged against the catalog with the blocks.
-var grantShape = object{open: true, fields: []field{
+var grantShape = object{open: true, more: grantMore, fields: []field{
 	{name: "what", shape: phrase{min: 1, max: MaxGrantText}, must: true, doc: "The access in plain words."},
 	{name: "why", shape: phrase{min: 1, max: MaxGrantText}, must: true},
 	{name: "scope", shape: phrase{min: 1, max: MaxGrantText}, must: true, doc: "What it reaches and what not."},

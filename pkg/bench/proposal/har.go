@@ -86,21 +86,6 @@ type Link struct {
 	Title string `json:"title,omitempty"`
 }
 
-// Slot is one time the person can pick on a schedule block.
-type Slot struct {
-	ID    string `json:"id,omitempty"`
-	Label string `json:"label"`
-}
-
-// UnmarshalJSON reads a slot written as an object or as its bare label.
-func (s *Slot) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, &s.Label)
-	}
-	type plain Slot
-	return json.Unmarshal(b, (*plain)(s))
-}
-
 // family is the ask a format can carry.
 type family = string
 
@@ -121,12 +106,12 @@ type format struct {
 var placeholder = field{name: "placeholder", shape: phrase{max: MaxPlaceholder}, doc: "Shown in the empty input."}
 
 var choiceConfig = []field{
-	{name: "options", shape: list{noun: "option", max: MaxOptions, of: optionShape}, doc: "What can be chosen. An Other with free text is always added by the page and never counts."},
+	{name: "options", shape: list{noun: "option", max: MaxOptions, of: namedOption}, doc: "What can be chosen. An Other with free text is always added by the page and never counts."},
 	{name: "display", shape: oneOf{[]string{DisplayRadio, DisplayDropdown}}, doc: "How the choice is drawn; more than six options are always a dropdown."},
 }
 
 var documentConfig = []field{
-	{name: "document", shape: documentShape, code: RejDocument, doc: "A document to read before answering."},
+	{name: "document", shape: namedDocument, code: RejDocument, doc: "A document to read before answering."},
 }
 
 // formats are the 23 controls in the contract's order.
@@ -139,13 +124,13 @@ var formats = []format{
 	{MultipleChoice, chooses, choiceConfig},
 	{Rank, chooses, choiceConfig},
 	{StructuredForm, provides, []field{
-		{name: "fields", shape: list{noun: "field", max: MaxFields, of: formFieldShape}, doc: "The labelled inputs of the form."}}},
+		{name: "fields", shape: list{noun: "field", max: MaxFields, of: namedFormField}, doc: "The labelled inputs of the form."}}},
 	{DateTime, provides, []field{{name: "mode", shape: oneOf{dateModes}, doc: "Kind of date input; datetime-local when absent."}}},
 	{Location, provides, []field{placeholder}},
 	{FileUpload, provides, nil},
 	{MediaUpload, provides, nil},
 	{DownloadReturn, provides, []field{{name: "file_id", shape: phrase{min: 1, pattern: uuidPattern}, code: RejDocument, doc: "Upload to be filled in and sent back."}}},
-	{ExternalLink, provides, []field{{name: "link", shape: linkShape, doc: "The one place for an address."}}},
+	{ExternalLink, provides, []field{{name: "link", shape: namedLink, doc: "The one place for an address."}}},
 	{CodeReference, provides, nil},
 	{ConfirmCorrect, approves, nil},
 	{ReviewApprove, approves, documentConfig},
@@ -216,19 +201,19 @@ var optionFields = []field{
 }
 
 var (
-	optionShape    = object{fields: optionFields, open: true}
-	formFieldShape = object{open: true, fields: []field{
+	namedOption    = named{"option", object{fields: optionFields, open: true}}
+	namedFormField = named{"form_field", object{open: true, more: formFieldSchema, fields: []field{
 		{name: "label", shape: phrase{min: 1, max: MaxFieldLabel}, must: true, doc: "What the person reads above the input."},
 		{name: "key", shape: phrase{min: 1, max: MaxFieldKey, line: true}, must: true, doc: "Name of the value in the answer; unique in the form."},
 		{name: "type", shape: oneOf{inputTypes}, doc: "Kind of input; text when absent."},
 		{name: "placeholder", shape: phrase{max: MaxPlaceholder}, doc: "Shown in the empty input."},
-		{name: "options", shape: list{noun: "option", max: MaxOptions, of: optionShape}, doc: "For select, radio and checkbox."},
-	}}
-	linkShape = object{fields: []field{
+		{name: "options", shape: list{noun: "option", max: MaxOptions, of: namedOption}, doc: "For select, radio and checkbox."},
+	}}}
+	namedLink = named{"link", object{fields: []field{
 		{name: "url", shape: phrase{min: 1, max: text.MaxLinkBytes}, must: true, doc: "https address on a public domain."},
 		{name: "kind", shape: oneOf{[]string{text.LinkURL, text.LinkRepo}}, must: true},
 		{name: "title", shape: phrase{max: text.MaxLinkTitle}},
-	}}
+	}}}
 )
 
 var blockFields = []field{
@@ -236,7 +221,7 @@ var blockFields = []field{
 	{name: "title", shape: phrase{min: 1, max: MaxBlockTitle, line: true}, must: true, code: RejSchema, doc: "What the person reads first."},
 	{name: "format", shape: oneOf{slugs}, must: true, code: RejSchema, doc: "The control."},
 	{name: "ask", shape: oneOf{[]string{approves, chooses, provides, grants}}, code: RejSchema, doc: "The ask this block carries; the step's when absent."},
-	{name: "required", shape: flag{}, code: RejSchema, doc: "Whether it must be answered before approval; true when absent."},
+	{name: "required", shape: yesNo{}, code: RejSchema, doc: "Whether it must be answered before approval; true when absent."},
 	{name: "description", shape: describing{phrase{max: MaxDescription}}, doc: "What is needed and why."},
 	{name: "config", shape: object{open: true}, code: RejSchema, doc: "Settings of the format; other keys are kept."},
 }
@@ -322,22 +307,7 @@ func distinctOptions(v any) *problem {
 	return nil
 }
 
-// slotShape is a text or {id?, label}.
-type slotShape struct{}
-
-var slotObject = object{open: true, fields: []field{
-	{name: "label", shape: phrase{min: 1, max: MaxOptionLabel}, must: true},
-	{name: "id", shape: phrase{min: 1, max: MaxOptionID}},
-}}
-
-func (slotShape) check(v any) (any, *problem) {
-	if _, ok := v.(string); ok {
-		return phrase{min: 1, max: MaxOptionLabel}.check(v)
-	}
-	return slotObject.check(v)
-}
-
-// real options of a choice: the Other the page adds never counts, nor does one the agent made by hand.
+// realOptions counts the options of a choice: the Other the page adds never counts, nor does one the agent made by hand.
 func realOptions(v any) int {
 	options, _ := v.([]any)
 	n := 0

@@ -176,19 +176,19 @@ var responses = map[string]response{
 	StructuredForm: formValues, DateTime: dateTime,
 	FileUpload: shaped(fileList), MediaUpload: shaped(fileList), DownloadReturn: shaped(fileList),
 	ExternalLink: shaped(doneShape), InviteShare: shaped(doneShape), PaymentAuthorize: shaped(doneShape), Communication: shaped(doneShape),
-	ConfirmCorrect: shaped(object{fields: []field{{name: "confirmed", shape: flag{}, must: true}, {name: "correction", shape: comment}}}),
+	ConfirmCorrect: shaped(object{fields: []field{{name: "confirmed", shape: yesNo{}, must: true}, {name: "correction", shape: comment}}}),
 	ReviewApprove:  reviewVerdict,
-	Agreement:      shaped(object{fields: []field{{name: "agreed", shape: flag{}, must: true}}}),
+	Agreement:      shaped(object{fields: []field{{name: "agreed", shape: yesNo{}, must: true}}}),
 	Signature: shaped(object{fields: []field{{name: "signed_name", shape: phrase{min: 1, max: MaxSignedNameChars, line: true}, must: true},
 		{name: "signed_at", shape: phrase{min: 1, pattern: instant}, must: true}}}),
 	ConnectAccount: shaped(object{fields: []field{{name: "authorization_id", shape: phrase{min: 1, max: MaxResourceChars, line: true}, must: true}}}),
-	GrantAccess:    shaped(object{fields: []field{{name: "granted", shape: flag{}, must: true}, {name: "note", shape: comment}}}),
+	GrantAccess:    shaped(object{fields: []field{{name: "granted", shape: yesNo{}, must: true}, {name: "note", shape: comment}}}),
 	Schedule:       scheduleSlot,
 }
 
 var (
 	comment   = phrase{max: MaxCommentChars}
-	doneShape = object{fields: []field{{name: "done", shape: flag{}, must: true}, {name: "note", shape: comment}}}
+	doneShape = object{fields: []field{{name: "done", shape: yesNo{}, must: true}, {name: "note", shape: comment}}}
 	fileList  = list{noun: "file", max: MaxFiles, of: object{fields: []field{
 		{name: "file_id", shape: phrase{min: 1, pattern: uuidPattern}, must: true},
 		{name: "filename", shape: phrase{min: 1, max: MaxFilenameChars, line: true, pattern: filename}, must: true},
@@ -368,7 +368,7 @@ func dateTime(b Block, v any) (any, *problem) {
 
 func reviewVerdict(b Block, v any) (any, *problem) {
 	stored, p := object{fields: []field{{name: "verdict", shape: oneOf{[]string{VerdictApprove, VerdictChanges}}, must: true},
-		{name: "comment", shape: comment}, {name: "read_confirmed", shape: flag{}}}}.check(v)
+		{name: "comment", shape: comment}, {name: "read_confirmed", shape: yesNo{}}}}.check(v)
 	if p != nil {
 		return nil, p
 	}

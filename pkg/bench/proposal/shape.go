@@ -126,10 +126,10 @@ func (s whole) schema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", Minimum: &lo, Maximum: &hi}
 }
 
-// real is a number from 0 to max.
-type real struct{ max float64 }
+// decimal is a number from 0 to max.
+type decimal struct{ max float64 }
 
-func (s real) check(v any) (any, *problem) {
+func (s decimal) check(v any) (any, *problem) {
 	n, ok := v.(json.Number)
 	if !ok {
 		return nil, wrong("must be a number, not %s", kindOf(v))
@@ -146,22 +146,22 @@ func (s real) check(v any) (any, *problem) {
 	return f + 0, nil // minus zero becomes zero
 }
 
-func (s real) schema() *jsonschema.Schema {
+func (s decimal) schema() *jsonschema.Schema {
 	var zero float64
 	return &jsonschema.Schema{Type: "number", Minimum: &zero, Maximum: &s.max}
 }
 
-// flag is true or false.
-type flag struct{}
+// yesNo is true or false.
+type yesNo struct{}
 
-func (flag) check(v any) (any, *problem) {
+func (yesNo) check(v any) (any, *problem) {
 	if _, ok := v.(bool); !ok {
 		return nil, wrong("must be true or false, not %s", kindOf(v))
 	}
 	return v, nil
 }
 
-func (flag) schema() *jsonschema.Schema { return &jsonschema.Schema{Type: "boolean"} }
+func (yesNo) schema() *jsonschema.Schema { return &jsonschema.Schema{Type: "boolean"} }
 
 // oneOf is one word of a closed list.
 type oneOf struct{ words []string }
@@ -268,6 +268,7 @@ type object struct {
 	fields []field
 	open   bool                              // keep other keys, their texts cleaned
 	rule   func(obj map[string]any) *problem // what no single field can say
+	more   func(out *jsonschema.Schema)      // the rule in the schema, as far as a schema can say it
 }
 
 func (s object) check(v any) (any, *problem) {
@@ -349,8 +350,19 @@ func (s object) schema() *jsonschema.Schema {
 			out.Required = append(out.Required, f.name)
 		}
 	}
+	if s.more != nil {
+		s.more(out)
+	}
 	return out
 }
+
+// named is a shape that the schema prints once, under $defs, and refers to everywhere else.
+type named struct {
+	name string
+	shape
+}
+
+func (s named) schema() *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/" + s.name} }
 
 func anys(words []string) []any {
 	out := make([]any, len(words))

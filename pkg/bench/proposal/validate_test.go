@@ -1,7 +1,9 @@
 package proposal
 
 import (
+	"fmt"
 	"os"
+	"regexp"
 	"testing"
 )
 
@@ -31,3 +33,42 @@ func TestTheContractsSampleBidPasses(t *testing.T) {
 	}
 	t.Logf("%s", raw)
 }
+
+func open() Target { return Target{LaneKind: LaneOpen} }
+
+func TestABidWithEveryKindOfBlockPasses(t *testing.T) {
+	p, rej := Validate(read(t, "full.json"), open(), Bid)
+	if rej != nil {
+		t.Fatal(rej)
+	}
+	first, err := p.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := back.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(first) != string(second) {
+		t.Fatalf("stored form changes when it is read and written:\n%s\n%s", first, second)
+	}
+	for _, steps := range [][]Step{p.Steps, back.Steps} {
+		for i := range steps {
+			for j := range steps[i].HARBlocks {
+				steps[i].HARBlocks[j].Config.tree = nil // numbers are int64 in the one and json.Number in the other
+			}
+		}
+	}
+	// What a reader sees is the same either way; option values are compared as they print.
+	if a, b := fmt.Sprintf("%+v", p.Steps[1:]), fmt.Sprintf("%+v", back.Steps[1:]); stripPointers(a) != stripPointers(b) {
+		t.Fatalf("typed form changes:\n%s\n%s", a, b)
+	}
+}
+
+var pointers = regexp.MustCompile(`0x[0-9a-f]+`)
+
+func stripPointers(s string) string { return pointers.ReplaceAllString(s, "*") }
