@@ -349,20 +349,26 @@ func TestRowsThatCannotFireDoNotHideTheRest(t *testing.T) {
 	}
 	h.arm(ids[0], 2*time.Second)
 	h.pass(10 * time.Second)
-	h.sweep()
+	if err := h.sw.Tick(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 	h.pump()
 	h.wantHistory(ids[0], "18:20:02 at 18:20:10")
 }
 
-func TestASweepWithoutAQueueGoesOnByItself(t *testing.T) {
+func TestASweepOfAllGoesOnByItselfAndSendsNothing(t *testing.T) {
 	h := newHall(t)
-	h.sw.Queue = nil
 	for _, id := range sameShard(t, jobs.PerMessage+5) {
-		h.arm(id, time.Second)
+		h.arm(id, 2*time.Minute)
 	}
-	h.pass(time.Minute)
-	if n := h.sweep(); n != jobs.PerMessage+5 {
-		t.Errorf("%d fired", n)
+	h.pass(110 * time.Second)
+	early := h.sweep()
+	h.pass(10 * time.Second)
+	if n := h.sweep(); n != jobs.PerMessage+5 || early != 0 {
+		t.Errorf("%d fired, %d early", n, early)
+	}
+	if d := h.queue.Depth("test-sweep"); d != (memqueue.Depth{}) {
+		t.Errorf("messages were sent: %+v", d)
 	}
 }
 

@@ -34,7 +34,7 @@ func (m message) body() []byte {
 
 // announce sends a message for the rows that were left and delayed ones for what falls due
 // soon. A failure costs time only: the next tick looks again.
-func (r *round) announce(m message, more bool) {
+func (r *round) announce(q queue.Queue, m message, more bool) {
 	var msgs []queue.Message
 	if more {
 		msgs = append(msgs, queue.Message{ID: "rest", Body: m.body()})
@@ -43,7 +43,7 @@ func (r *round) announce(m message, more bool) {
 		soon := message{Context: r.Context, Shard: m.Shard}
 		msgs = append(msgs, queue.Message{ID: fmt.Sprintf("in-%d", s), Body: soon.body(), Delay: time.Duration(s) * time.Second})
 	}
-	send(r.ctx, r.Queue, op.SweepQueue(r.Context), msgs, r.logger())
+	send(r.ctx, q, op.SweepQueue(r.Context), msgs, r.logger())
 }
 
 func sorted(set map[int]bool) []int {
@@ -89,7 +89,7 @@ func (s *Sweeper) Handle(ctx context.Context, d queue.Delivery) error {
 	if !ok {
 		return nil
 	}
-	_, err := s.sweep(ctx, m, s.Engine.Now())
+	_, err := s.sweep(ctx, m, s.Engine.Now(), s.Queue)
 	return err
 }
 
@@ -115,7 +115,7 @@ func (s *Sweeper) Consume(ctx context.Context, batch []queue.Delivery) (failed [
 		looks[l], ids[l] = m, append(ids[l], d.ID)
 	}
 	for _, l := range order {
-		_, err := s.sweep(ctx, looks[l], s.Engine.Now())
+		_, err := s.sweep(ctx, looks[l], s.Engine.Now(), s.Queue)
 		if err != nil {
 			failed = append(failed, ids[l]...)
 		}

@@ -62,13 +62,14 @@ type Sweeper struct {
 // returns how many rows it dealt with. A row that cannot be fired is logged and stays; an
 // error means that the store did not answer, and the sweep should be repeated.
 func (s *Sweeper) Sweep(ctx context.Context, shard int, now time.Time) (fired int, err error) {
-	return s.sweep(ctx, message{Context: s.Context, Shard: shard, Ahead: true}, now)
+	return s.sweep(ctx, message{Context: s.Context, Shard: shard, Ahead: true}, now, s.Queue)
 }
 
-// SweepAll sweeps every shard in order, for runners without a queue and for simulated time.
+// SweepAll fires all that is due in every shard, in the order of the shards, and sends no
+// message: it is for runners that follow NextDue, in simulated time above all.
 func (s *Sweeper) SweepAll(ctx context.Context, now time.Time) (fired int, err error) {
 	for shard := range clock.Shards {
-		n, err := s.Sweep(ctx, shard, now)
+		n, err := s.sweep(ctx, message{Context: s.Context, Shard: shard}, now, nil)
 		fired += n
 		if err != nil {
 			return fired, err
@@ -93,7 +94,8 @@ type round struct {
 // at is the sweep's time plus what has passed since it began.
 func (r *round) at() time.Time { return clock.Cut(r.now.Add(r.Engine.Now().Sub(r.started))) }
 
-func (s *Sweeper) sweep(ctx context.Context, m message, now time.Time) (int, error) {
+// sweep does what a message asks for; without a queue it goes on until nothing is left.
+func (s *Sweeper) sweep(ctx context.Context, m message, now time.Time, q queue.Queue) (int, error) {
 	r := &round{Sweeper: s, ctx: ctx, now: clock.Cut(now), started: s.Engine.Now(), blocked: map[string]bool{}, coming: map[int]bool{}}
 	r.enough = ctx
 	if deadline, ok := ctx.Deadline(); ok {
@@ -102,11 +104,11 @@ func (s *Sweeper) sweep(ctx context.Context, m message, now time.Time) (int, err
 		r.enough = enough
 	}
 	more, err := r.page(&m)
-	for err == nil && more && s.Queue == nil && r.enough.Err() == nil {
+	for err == nil && more && q == nil && r.enough.Err() == nil {
 		more, err = r.page(&m)
 	}
-	if s.Queue != nil {
-		r.announce(m, more && err == nil)
+	if q != nil {
+		r.announce(q, m, more && err == nil)
 	}
 	r.report(m, err)
 	return r.fired, err
