@@ -88,7 +88,7 @@ func TestEveryAcknowledgedCommitSurvivesKill9WholeAndNoOtherIsHalfThere(t *testi
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
-	t.Logf("replay with -kill.seed=%d (the moments of the kills differ)", seed)
+	t.Logf("replay with: go test ./pkg/table/local -run Kill9 -kill.seed=%d (to the acknowledgement, not to the microsecond)", seed)
 	for i := range killStores {
 		t.Run(fmt.Sprint("store ", i), func(t *testing.T) {
 			t.Parallel()

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	lib "modernc.org/sqlite/lib"
-
 	"guildhall/pkg/table"
 )
 
@@ -112,9 +110,9 @@ func (s *session) commit(tx *table.Tx) (answer, broken error) {
 			return nil, err
 		}
 	}
-	if errors.Is(answer, table.ErrConflict) {
-		// Perhaps with our own first attempt: then a row carries the id of tx, all of it was
-		// applied, and that is a success.
+	if answer != nil {
+		// Perhaps our own first attempt stands in the way: then a row carries the id of tx, all
+		// of it was applied, and that is a success.
 		applied, err := s.applied(tx)
 		if err != nil {
 			return nil, err
@@ -126,14 +124,9 @@ func (s *session) commit(tx *table.Tx) (answer, broken error) {
 	return answer, nil
 }
 
-// lost tells of failures after which SQLite may have rolled the whole transaction back.
-func lost(err error) bool {
-	switch code(err) {
-	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_NOMEM, lib.SQLITE_BUSY, lib.SQLITE_INTERRUPT, lib.SQLITE_CORRUPT:
-		return true
-	}
-	return false
-}
+// lost tells of SQLite's own failures: after some of them it has rolled the whole
+// transaction back by itself, so after any of them nobody goes on.
+func lost(err error) bool { return code(err) != 0 }
 
 func (s *session) apply(tx *table.Tx) error {
 	for _, w := range tx.Writes {

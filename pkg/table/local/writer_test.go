@@ -109,7 +109,7 @@ func TestCommitsThatWaitShareOneSyncAndAreDecidedInOrder(t *testing.T) {
 	}
 }
 
-func TestABrokenGroupAnswersUnavailableToAllAndLeavesNothing(t *testing.T) {
+func TestABrokenGroupFailsAllItsCommitsAndLeavesNothing(t *testing.T) {
 	s := open(t, t.TempDir())
 	if err := s.Commit(ctx, createTx("c1", "c")); err != nil {
 		t.Fatal(err)

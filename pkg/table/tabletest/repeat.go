@@ -52,6 +52,20 @@ func repeats() []scene {
 			s.holds(guard, v2, "y")
 			s.holds(k, tx.ID, "x")
 		}},
+		{"repeat: a counter that another such add would take over its limit", func(s *stage) {
+			k, sum := s.key("p", "row"), s.key("p", "sum")
+			s.twice(s.tx(add(sum, "n", table.MaxCounter), create(k, "x")))
+			s.counts(sum, "n", table.MaxCounter)
+		}},
+		{"repeat: a row created instead, and the mark beside it", func(s *stage) {
+			a, b, sum := s.key("p", "a"), s.key("p", "b"), s.key("p", "sum")
+			tx := s.tx(create(a, "x"), create(b, "x"), add(sum, "n", 1))
+			s.must(create(b, "another's"))
+			if err := s.store.Commit(context.Background(), tx); !errors.Is(err, table.ErrConflict) {
+				s.Fatalf("answered %v: a row written by the refused attempt itself is no mark", err)
+			}
+			s.absent(a, sum)
+		}},
 		{"repeat: one of two marked rows was written again since", func(s *stage) {
 			a, b, sum := s.key("p", "a"), s.key("p", "b"), s.key("p", "sum")
 			tx := s.tx(create(a, "x"), create(b, "x"), add(sum, "n", 1))
