@@ -108,6 +108,23 @@ func (x *exchange) join(kind string, a account) string {
 	return token.String()
 }
 
+// become changes what an account may do.
+func (x *exchange) become(token string, a account) {
+	x.t.Helper()
+	t, _ := id.ParseToken(token)
+	err := x.Run(context.Background(), x.time(), "test", func(c *op.Call) error {
+		if _, err := c.Get(accountKey(t.Account)); err != nil {
+			return err
+		}
+		a.Secret = t.Secret
+		c.Put(accountKey(t.Account), a)
+		return nil
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+}
+
 func (x *exchange) maker() string {
 	x.t.Helper()
 	return x.join("agent", account{Scopes: []string{"things:write"}})
@@ -203,4 +220,6 @@ func makeThing(c *op.Call, in thingIn) (thingOut, error) {
 
 func shelf(name string) map[string]string { return map[string]string{"shelf": name} }
 
-func rule(n int) *limit.Rule { return &limit.Rule{Name: "test.things", N: n, Per: time.Hour, Exact: true} }
+func rule(n int) *limit.Rule {
+	return &limit.Rule{Name: "test.things", N: n, Per: time.Hour, Exact: true}
+}

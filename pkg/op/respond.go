@@ -78,7 +78,7 @@ func refuse(o *Operation, err error, res *Response) *Response {
 // FaultBody is the error envelope. A fault without a sentence, such as the bare 404 of
 // the seal law, is exactly {"ok":false,"error":code}.
 func FaultBody(f *fault.Fault) []byte {
-	m := map[string]any{"ok": false, "error": f.Code}
+	m := map[string]any{}
 	if f.Message != "" {
 		m["message"] = f.Message
 	}
@@ -91,11 +91,16 @@ func FaultBody(f *fault.Fault) []byte {
 	for k, v := range f.Extra {
 		m[k] = v
 	}
-	b, err := marshal(m)
-	if err != nil {
+	head, err := marshal(f.Code)
+	rest, err2 := marshal(m)
+	if err != nil || err2 != nil {
 		return []byte(`{"ok":false,"error":"internal_error"}`)
 	}
-	return b
+	b := append([]byte(`{"ok":false,"error":`), head...)
+	if len(m) > 0 {
+		b = append(b, ',')
+	}
+	return append(b, rest[1:]...)
 }
 
 // Envelope wraps a REST success as its context's dialect says (Commons: {"data": …}).
