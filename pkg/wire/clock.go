@@ -5,6 +5,7 @@ package wire
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,6 +52,18 @@ func (c *Clock) Set(t time.Time) error {
 	}
 	c.frozen, c.now = true, clock.Cut(t)
 	return nil
+}
+
+// restore sets a clock that keep wrote down, unless real time has passed it since.
+func (c *Clock) restore(s string) error {
+	t, err := clock.Parse(strings.TrimSpace(s))
+	if err != nil {
+		return err
+	}
+	if !t.After(time.Now()) {
+		return nil
+	}
+	return c.Set(t)
 }
 
 // keep writes a moved clock down, so that a restart goes on where it stood.

@@ -15,6 +15,8 @@ import (
 const (
 	tickEvery = time.Minute
 	workBatch = queue.MaxBatch
+	// idlePause bounds how long a webhook of the simulated processor waits to be noticed.
+	idlePause = 250 * time.Millisecond
 	// maxSteps bounds one move of the clock, so that a timer that re-arms itself in the
 	// past shows instead of running for ever.
 	maxSteps = 5_000_000
@@ -26,6 +28,10 @@ type Runner struct {
 	Queue    *memqueue.Queue // may be behind a fault wrapper for senders; the runner sees it bare
 	Sweepers []*jobs.Sweeper
 	Log      *slog.Logger
+	// Webhooks delivers the webhooks of the simulated processor that are due and returns
+	// how many were taken; WebhookDue says when the next one is. Nil for none.
+	Webhooks   func(ctx context.Context) (int, error)
+	WebhookDue func() (time.Time, bool)
 
 	turn chan struct{} // held while something is being fired
 }
@@ -41,7 +47,7 @@ func (r *Runner) Run(ctx context.Context) {
 	defer tick.Stop()
 	r.tick(ctx)
 	for ctx.Err() == nil {
-		if _, err := r.drain(ctx); err != nil && ctx.Err() == nil {
+		if _, err := r.work(ctx); err != nil && ctx.Err() == nil {
 			r.Log.Error("queue failed", slog.String("operation", "edge.runner"), slog.String("cause", err.Error()))
 		}
 		wait := time.NewTimer(r.pause())
@@ -59,10 +65,15 @@ func (r *Runner) Run(ctx context.Context) {
 // pause is how long nothing becomes visible.
 func (r *Runner) pause() time.Duration {
 	next, ok := r.Queue.NextDue()
-	if !ok || r.Clock.Frozen() {
-		return tickEvery
+	if r.WebhookDue != nil {
+		if t, found := r.WebhookDue(); found && (!ok || t.Before(next)) {
+			next, ok = t, true
+		}
 	}
-	return min(tickEvery, max(time.Millisecond, next.Sub(r.Clock.Now())))
+	if !ok || r.Clock.Frozen() {
+		return idlePause
+	}
+	return min(idlePause, max(time.Millisecond, next.Sub(r.Clock.Now())))
 }
 
 func (r *Runner) tick(ctx context.Context) {
@@ -73,15 +84,25 @@ func (r *Runner) tick(ctx context.Context) {
 	}
 }
 
-// drain handles every message that is visible now and returns how many.
-func (r *Runner) drain(ctx context.Context) (n int, err error) {
+// work handles every message that is visible now, delivers webhooks, and returns how many.
+func (r *Runner) work(ctx context.Context) (n int, err error) {
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	return r.drainHeld(ctx)
+	for {
+		k, err := r.drainHeld(ctx)
+		n += k
+		if err != nil {
+			return n, err
+		}
+		hooks, err := r.deliver(ctx)
+		if err != nil || hooks == 0 {
+			return n, err
+		}
+	}
 }
 
 func (r *Runner) drainHeld(ctx context.Context) (n int, err error) {
@@ -154,12 +175,23 @@ func (r *Runner) settleHeld(ctx context.Context) (fired int, err error) {
 		if _, err := r.drainHeld(ctx); err != nil {
 			return fired, err
 		}
+		hooks, err := r.deliver(ctx)
+		if err != nil {
+			return fired, err
+		}
 		fired += n
-		if n == 0 {
+		if n+hooks == 0 {
 			return fired, nil
 		}
 	}
 	return fired, ctx.Err()
+}
+
+func (r *Runner) deliver(ctx context.Context) (int, error) {
+	if r.Webhooks == nil {
+		return 0, nil
+	}
+	return r.Webhooks(ctx)
 }
 
 // NextDue is when the next timer of any context falls due.
@@ -168,6 +200,11 @@ func (r *Runner) NextDue(ctx context.Context) (next time.Time, ok bool) { return
 func (r *Runner) next(ctx context.Context) (next time.Time, ok bool) {
 	for _, s := range r.Sweepers {
 		if t, found := s.NextDue(ctx); found && (!ok || t.Before(next)) {
+			next, ok = t, true
+		}
+	}
+	if r.WebhookDue != nil {
+		if t, found := r.WebhookDue(); found && (!ok || t.Before(next)) {
 			next, ok = t, true
 		}
 	}

@@ -1,0 +1,200 @@
+package wire
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"guildhall/pkg/account"
+	"guildhall/pkg/blob"
+	"guildhall/pkg/blob/fileblob"
+	"guildhall/pkg/blob/memblob"
+	"guildhall/pkg/catalog"
+	"guildhall/pkg/edge/jobs"
+	"guildhall/pkg/edge/rest"
+	"guildhall/pkg/id"
+	"guildhall/pkg/mail/box"
+	"guildhall/pkg/mail/outbox"
+	"guildhall/pkg/op"
+	"guildhall/pkg/pay"
+	"guildhall/pkg/pay/simulated"
+	"guildhall/pkg/queue"
+	"guildhall/pkg/queue/memqueue"
+	"guildhall/pkg/table"
+	"guildhall/pkg/table/faulty"
+	"guildhall/pkg/table/local"
+	"guildhall/pkg/table/mem"
+)
+
+// Options of an exchange in one process.
+type Options struct {
+	Dir     string // data directory; "" keeps everything in memory
+	BaseURL string // public address, no slash at the end
+	Dev     bool   // local controls, and a clock that can be moved
+	Tips    bool
+	Keys    Keys
+	Log     *slog.Logger
+}
+
+// Keys are the secrets of an exchange.
+type Keys struct {
+	Tokens         id.Keyring
+	Uploads        [][]byte
+	WebhookSecrets []string
+}
+
+// Exchange is the whole exchange in one process.
+type Exchange struct {
+	Options
+	Clock    *Clock
+	Store    table.Store // what operations use; behind the faults in dev
+	Faults   *faulty.Store
+	Queues   *memqueue.Queue
+	Drops    *dropper
+	Engine   *op.Engine
+	Runner   *Runner
+	Box      *box.Box
+	Blobs    blob.Store
+	Payments *simulated.Processor
+
+	signer blob.Signer
+	close  []func() error
+}
+
+// sender is the address mail comes from where nothing else is set.
+const sender = "Guildhall <guildhall@localhost.localdomain>"
+
+// Open puts an exchange together.
+func Open(ctx context.Context, o Options) (*Exchange, error) {
+	x := &Exchange{Options: o, Clock: &Clock{}}
+	if x.Log == nil {
+		x.Log = slog.New(slog.DiscardHandler)
+	}
+	for _, step := range []func(context.Context) error{x.openClock, x.openStore, x.openPorts} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, x.Close())
+		}
+	}
+	x.assemble()
+	return x, nil
+}
+
+func (x *Exchange) openClock(context.Context) error {
+	if x.Dir == "" || !x.Dev {
+		return nil
+	}
+	x.Clock.file = filepath.Join(x.Dir, "clock")
+	b, err := os.ReadFile(x.Clock.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return x.Clock.restore(string(b))
+}
+
+func (x *Exchange) openStore(ctx context.Context) error {
+	if x.Dir == "" {
+		x.Store = mem.New()
+	} else {
+		s, err := local.Open(ctx, x.Dir)
+		if err != nil {
+			return err
+		}
+		x.close = append(x.close, s.Close)
+		x.Store = s
+	}
+	if x.Dev {
+		x.Faults = faulty.Wrap(x.Store)
+		x.Store = x.Faults
+	}
+	return nil
+}
+
+func (x *Exchange) openPorts(context.Context) (err error) {
+	var log box.Log
+	var pays simulated.Storage
+	x.signer = blob.Signer{Keys: x.Keys.Uploads, BaseURL: x.BaseURL}
+	if x.Dir == "" {
+		x.Blobs = memblob.New(x.Clock.Now, x.signer)
+	} else {
+		log, pays = box.NewFileLog(filepath.Join(x.Dir, "mail.jsonl")), simulated.File{Path: filepath.Join(x.Dir, "payments.json")}
+		s, err := fileblob.Open(filepath.Join(x.Dir, "blobs"), x.Clock.Now, x.signer)
+		if err != nil {
+			return err
+		}
+		x.close = append(x.close, s.Close)
+		x.Blobs = s
+	}
+	if x.Box, err = box.New(x.Clock.Now, log); err != nil {
+		return err
+	}
+	x.Payments, err = simulated.New(simulated.Options{Clock: x.Clock.Now, BaseURL: x.BaseURL, WebhookSecret: x.Keys.WebhookSecrets[0],
+		NewID: func() string { s, _ := id.New(rand.Reader); return s }, Storage: pays})
+	x.Queues = memqueue.New(memqueue.Options{Clock: x.Clock.Now})
+	x.Drops = &dropper{Queue: x.Queues}
+	return err
+}
+
+func (x *Exchange) assemble() {
+	var hints queue.Queue = x.Queues
+	if x.Dev {
+		hints = x.Drops
+	}
+	x.Engine = &op.Engine{Store: x.Store, Now: x.Clock.Now, Rand: rand.Reader, Keys: x.Keys.Tokens, BaseURL: x.BaseURL,
+		Tips: x.Tips, Auth: account.Authenticators(), Ports: x.ports, Hints: jobs.Hints(hints, x.Log), Pause: pause}
+	var sweepers []*jobs.Sweeper
+	for _, c := range catalog.Contexts {
+		sweepers = append(sweepers, &jobs.Sweeper{Engine: x.Engine, Context: c, Timers: catalog.Timers(c),
+			Effects: catalog.Effects(c), Queue: hints, Log: x.Log})
+	}
+	x.Runner = NewRunner(x.Clock, x.Queues, sweepers, x.Log)
+	x.Runner.Webhooks = x.deliverWebhooks
+	x.Runner.WebhookDue = x.Payments.NextDue
+}
+
+// ports gives an operation or job what it declared.
+func (x *Exchange) ports(ctx context.Context, t op.Touch) context.Context {
+	if t.Has(op.Blobs) {
+		ctx = blob.With(ctx, x.Blobs)
+	}
+	if t.Has(op.Payments) {
+		ctx = pay.With(ctx, x.Payments, x.Keys.WebhookSecrets...)
+	}
+	if t.Has(op.Mail) {
+		ctx = outbox.With(ctx, outbox.Letters{Mailer: x.Box, From: sender})
+	}
+	return ctx
+}
+
+// Handler serves the operations; extra serves what none of them claims.
+func (x *Exchange) Handler(extra http.Handler) http.Handler {
+	return rest.Handler(x.Engine, catalog.Operations(), rest.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now, Fallback: extra})
+}
+
+// Close lets go of files, last opened first.
+func (x *Exchange) Close() (err error) {
+	for i := len(x.close) - 1; i >= 0; i-- {
+		err = errors.Join(err, x.close[i]())
+	}
+	x.close = nil
+	return err
+}
+
+// pause waits a little longer after each lost race.
+func pause(ctx context.Context, attempt int) {
+	var b [1]byte
+	_, _ = rand.Read(b[:])
+	t := time.NewTimer(time.Duration(attempt) * time.Millisecond * time.Duration(1+b[0]%4))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
