@@ -2,6 +2,7 @@ package proposal
 
 import (
 	"slices"
+	"strings"
 
 	"guildhall/pkg/text"
 )
@@ -37,7 +38,7 @@ func scanStep(step map[string]any, promise string) *problem {
 // nouns name the items of a list in a detail by the key the list stands under.
 var nouns = map[string]string{
 	"har_blocks": "block", "options": "option", "fields": "field", "items": "item", "blocks": "part", "slots": "slot", "resources": "resource",
-	"actions": "action", "smart_goals": "goal", "finalist_questions": "list", "later_targets": "later target", "accepted_formats": "format",
+	"actions": "action", "smart_goals": "goal", "finalist_questions": "question list", "later_targets": "later target", "accepted_formats": "format",
 }
 
 // value walks any part of the tree; key is what it stands under. Keys of an object are read in sorted order so that the first
@@ -49,7 +50,7 @@ func (s scan) value(v any, key string) *problem {
 	case []any:
 		noun := nouns[key]
 		if noun == "" {
-			noun = "item"
+			noun = strings.TrimSpace(key + " item")
 		}
 		for i, item := range v {
 			if p := s.value(item, ""); p != nil {

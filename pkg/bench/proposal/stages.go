@@ -339,7 +339,7 @@ func (d *draft) textStage() *problem {
 		case f.name == "finish_line" && d.top[f.name] == text.Normalize(d.target.FinishLine):
 			// the person's own words, restated as the contract asks
 		default:
-			if p := bidScan.value(d.top[f.name], ""); p != nil {
+			if p := bidScan.value(d.top[f.name], f.name); p != nil {
 				return p.in(f.name)
 			}
 		}
