@@ -174,8 +174,8 @@ func (c *Call) merge(old *table.Write, w table.Write) {
 		if w.Kind != table.Delete {
 			old.Kind, old.Data, old.Expires = table.Create, w.Data, w.Expires
 		}
-	case old.Kind == table.Check:
-		old.Kind, old.Data, old.Expires = w.Kind, w.Data, w.Expires
+	case old.Kind == table.Check && w.Kind != table.Delete:
+		old.Kind, old.Data, old.Expires = table.Replace, w.Data, w.Expires
 	case w.Kind == table.Delete && old.Kind == table.Create:
 		old.Kind, old.Version, old.Data = table.Check, "", nil
 	case w.Kind == table.Delete:
@@ -194,7 +194,7 @@ func (c *Call) Create(key table.Key, v any) { c.CreateUntil(key, v, time.Time{})
 func (c *Call) CreateUntil(key table.Key, v any, expires time.Time) {
 	data, err := Encode(v)
 	c.fail(err)
-	if old := c.writes[key]; old != nil && (old.Kind == table.Create || old.Kind == table.Replace) {
+	if old := c.writes[key]; old != nil && (old.Kind == table.Create || old.Kind == table.Replace || old.Kind == table.Check && old.Version != "") {
 		c.fail(fmt.Errorf("%w: %v", errTwice, key))
 	}
 	c.stage(table.Write{Kind: table.Create, Key: key, Data: data, Expires: expires})
