@@ -32,14 +32,16 @@ const (
 	walPause      = 5 * time.Millisecond
 )
 
-// schema keeps the rows in the order of their keys (text is compared byte by byte), and the
-// ones that expire in the order in which they do. counters is JSON; expires is milliseconds.
+// schema keeps the keys in their order in an index of their own (text is compared byte by
+// byte), so that finding a row never reads the data of its neighbours, and the data last in a
+// row, so that looking at a version does not read it. counters is JSON; expires is
+// milliseconds.
 const schema = `
 CREATE TABLE rows (
 	pk TEXT NOT NULL, sk TEXT NOT NULL, version TEXT NOT NULL,
-	data BLOB, counters TEXT, expires INTEGER,
+	expires INTEGER, counters TEXT, data BLOB,
 	PRIMARY KEY (pk, sk)
-) WITHOUT ROWID;
+);
 CREATE INDEX rows_expires ON rows (expires) WHERE expires IS NOT NULL;
 PRAGMA user_version = 1;`
 

@@ -42,8 +42,8 @@ func newSession(ctx context.Context, conn *sql.Conn) (*session, error) {
 		{&s.stmt.read, "SELECT version, counters FROM rows WHERE pk = ? AND sk = ?"},
 		{&s.stmt.addTo, `INSERT INTO rows (pk, sk, version, counters, expires) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET counters = excluded.counters, expires = coalesce(excluded.expires, expires)`},
-		{&s.stmt.purge, `DELETE FROM rows WHERE (pk, sk) IN
-			(SELECT pk, sk FROM rows WHERE expires IS NOT NULL AND expires < ? ORDER BY expires LIMIT ?)`},
+		{&s.stmt.purge, `DELETE FROM rows WHERE rowid IN
+			(SELECT rowid FROM rows WHERE expires IS NOT NULL AND expires < ? ORDER BY expires LIMIT ?)`},
 	} {
 		var err error
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
