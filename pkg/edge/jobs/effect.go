@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"guildhall/pkg/clock"
+	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 )
@@ -192,14 +193,4 @@ func frames(stack []byte) string {
 // maxCause bounds a cause in a log or a row, in bytes.
 const maxCause = 500
 
-// short makes a cause fit for a log and a row: no tokens, no mail addresses, not long.
-func short(s string) string {
-	words := strings.Fields(s)
-	for i, w := range words {
-		if strings.Contains(w, "gh_") || strings.Contains(w, "@") {
-			words[i] = "[…]"
-		}
-	}
-	s = strings.ToValidUTF8(strings.Join(words, " "), "?")
-	return strings.ToValidUTF8(s[:min(len(s), maxCause)], "")
-}
+func short(s string) string { return fault.Scrub(s, maxCause) }

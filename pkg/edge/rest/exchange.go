@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"guildhall/pkg/fault"
@@ -87,7 +86,7 @@ func (c *exchange) log(aborted bool) {
 	level := slog.LevelInfo
 	if status >= 500 || aborted {
 		level = slog.LevelError
-		attrs = append(attrs, slog.String("cause", Scrub(c.why(), maxCause)))
+		attrs = append(attrs, slog.String("cause", fault.Scrub(c.why(), maxCause)))
 	}
 	if c.stack != "" {
 		attrs = append(attrs, slog.String("stack", c.stack[:min(len(c.stack), maxStack)]))
@@ -104,7 +103,7 @@ func resultAttrs(res *op.Response) []slog.Attr {
 		attrs = append(attrs, slog.Bool("replayed", true))
 	}
 	if res.Fault != nil {
-		attrs = append(attrs, slog.String("error", Scrub(res.Fault.Code, maxCause)))
+		attrs = append(attrs, slog.String("error", fault.Scrub(res.Fault.Code, maxCause)))
 	}
 	return attrs
 }
@@ -123,22 +122,6 @@ func (c *exchange) why() string {
 		return c.cause
 	}
 	return c.res.Fault.Error()
-}
-
-// Scrub makes a text fit for a log: tokens and mail addresses are blotted out, and it is
-// cut to n bytes.
-func Scrub(s string, n int) string {
-	words := strings.FieldsFunc(s, func(r rune) bool { return r <= ' ' })
-	for i, w := range words {
-		if strings.Contains(w, "gh_") || strings.Contains(w, "@") {
-			words[i] = "[…]"
-		}
-	}
-	s = strings.ToValidUTF8(strings.Join(words, " "), "?")
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
-	}
-	return s
 }
 
 // writer remembers the status that went out.

@@ -27,11 +27,16 @@ func (c *exchange) answer(res *op.Response) {
 	if res.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", c.challenge(res.Fault))
 	}
+	if res.Raw != nil {
+		if closer, ok := res.Raw.Body.(io.Closer); ok {
+			defer closer.Close()
+		}
+	}
 	switch {
-	case res.Raw != nil:
-		c.raw(res)
 	case c.unchanged(res):
 		c.w.WriteHeader(http.StatusNotModified)
+	case res.Raw != nil:
+		c.raw(res)
 	default:
 		c.json(res)
 	}
@@ -60,9 +65,6 @@ func (c *exchange) json(res *op.Response) {
 // raw writes an answer that is no JSON: bytes, a download or a redirect.
 func (c *exchange) raw(res *op.Response) {
 	raw, h := res.Raw, c.w.Header()
-	if closer, ok := raw.Body.(io.Closer); ok {
-		defer closer.Close()
-	}
 	status := res.Status
 	if raw.Location != "" {
 		h.Set("Location", raw.Location)

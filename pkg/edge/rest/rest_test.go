@@ -238,7 +238,7 @@ func TestRoutesAnswerInTheEnvelope(t *testing.T) {
 		{"GET /api/things/a+b", 200, `"ID":"a+b"`, ""},
 		{"GET /api/things/a/files/x%20y.txt", 200, `"Name":"x y.txt"`, ""},
 		{"GET /api/tail/a/b%2Fc/d", 200, `"Name":"a/b/c/d"`, ""},
-		{"GET /api/things/", 404, `{"error":"not found","ok":false}`, ""},
+		{"GET /api/things/", 404, `{"ok":false,"error":"not found"}`, ""},
 		{"GET /api/things/a/", 404, "not found", ""},
 		{"GET /api/things//files/x", 404, "not found", ""},
 		{"GET /api//things/a", 404, "not found", ""},
@@ -471,7 +471,7 @@ func TestBodiesAreWrappedOnSuccessOnly(t *testing.T) {
 	if _, body := s.do(t, "GET /api/wrapped", ""); !strings.HasPrefix(body, `{"data":{"ID"`) {
 		t.Errorf("success: %s", body)
 	}
-	if _, body := s.do(t, "GET /api/refused", ""); !strings.HasPrefix(body, `{"error":"slow"`) {
+	if _, body := s.do(t, "GET /api/refused", ""); !strings.HasPrefix(body, `{"ok":false,"error":"slow"`) {
 		t.Errorf("refusal: %s", body)
 	}
 }
