@@ -3,6 +3,7 @@ package tabletest
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"guildhall/pkg/table"
 )
@@ -11,6 +12,11 @@ import (
 // commit's own id knows that the first attempt was applied: it answers nil and changes
 // nothing. That makes the retry of a lost answer safe.
 func repeats() []scene {
+	return slices.Concat(repeatedAtOnce(), repeatedLater(), notRepeated())
+}
+
+// repeatedAtOnce are sent again before anything else happens.
+func repeatedAtOnce() []scene {
 	return []scene{
 		{"repeat: a create", func(s *stage) {
 			k := s.key("p", "row")
@@ -42,6 +48,25 @@ func repeats() []scene {
 			s.twice(s.tx(remove(gone, v), create(k, "x")))
 			s.absent(gone)
 		}},
+		{"repeat: a counter that another such add would take over its limit", func(s *stage) {
+			k, sum := s.key("p", "row"), s.key("p", "sum")
+			s.twice(s.tx(add(sum, "n", table.MaxCounter), create(k, "x")))
+			s.counts(sum, "n", table.MaxCounter)
+		}},
+		{"repeat: ten times", func(s *stage) {
+			k, sum := s.key("p", "row"), s.key("p", "sum")
+			tx := s.tx(create(k, "x"), add(sum, "n", 1))
+			for range 10 {
+				s.commit(tx)
+			}
+			s.counts(sum, "n", 1)
+		}},
+	}
+}
+
+// repeatedLater are sent again after others have changed what they touched.
+func repeatedLater() []scene {
+	return []scene{
 		{"repeat: a check that no longer holds does not matter", func(s *stage) {
 			k, guard := s.key("p", "row"), s.key("p", "guard")
 			v := s.must(create(guard, "x"))
@@ -51,20 +76,6 @@ func repeats() []scene {
 			s.commit(tx)
 			s.holds(guard, v2, "y")
 			s.holds(k, tx.ID, "x")
-		}},
-		{"repeat: a counter that another such add would take over its limit", func(s *stage) {
-			k, sum := s.key("p", "row"), s.key("p", "sum")
-			s.twice(s.tx(add(sum, "n", table.MaxCounter), create(k, "x")))
-			s.counts(sum, "n", table.MaxCounter)
-		}},
-		{"repeat: a row created instead, and the mark beside it", func(s *stage) {
-			a, b, sum := s.key("p", "a"), s.key("p", "b"), s.key("p", "sum")
-			tx := s.tx(create(a, "x"), create(b, "x"), add(sum, "n", 1))
-			s.must(create(b, "another's"))
-			if err := s.store.Commit(context.Background(), tx); !errors.Is(err, table.ErrConflict) {
-				s.Fatalf("answered %v: a row written by the refused attempt itself is no mark", err)
-			}
-			s.absent(a, sum)
 		}},
 		{"repeat: one of two marked rows was written again since", func(s *stage) {
 			a, b, sum := s.key("p", "a"), s.key("p", "b"), s.key("p", "sum")
@@ -94,6 +105,21 @@ func repeats() []scene {
 			s.holds(k, v, "newer")
 			s.counts(sum, "n", 1)
 		}},
+	}
+}
+
+// notRepeated look like a repeated commit and are none.
+func notRepeated() []scene {
+	return []scene{
+		{"repeat: a row created instead, and the mark beside it", func(s *stage) {
+			a, b, sum := s.key("p", "a"), s.key("p", "b"), s.key("p", "sum")
+			tx := s.tx(create(a, "x"), create(b, "x"), add(sum, "n", 1))
+			s.must(create(b, "another's"))
+			if err := s.store.Commit(context.Background(), tx); !errors.Is(err, table.ErrConflict) {
+				s.Fatalf("answered %v: a row written by the refused attempt itself is no mark", err)
+			}
+			s.absent(a, sum)
+		}},
 		{"repeat: a refused commit may come again with the same id", func(s *stage) {
 			k, guard := s.key("p", "row"), s.key("p", "guard")
 			tx := s.tx(check(guard, "v"), create(k, "x"))
@@ -116,14 +142,6 @@ func repeats() []scene {
 			s.commit(tx)
 			s.unmarked(tx)
 			s.absent(k)
-		}},
-		{"repeat: ten times", func(s *stage) {
-			k, sum := s.key("p", "row"), s.key("p", "sum")
-			tx := s.tx(create(k, "x"), add(sum, "n", 1))
-			for range 10 {
-				s.commit(tx)
-			}
-			s.counts(sum, "n", 1)
 		}},
 	}
 }
