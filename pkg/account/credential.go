@@ -55,10 +55,33 @@ type Credential struct {
 	IssuedAt   time.Time `json:"issued_at"`
 	ExpiresAt  time.Time `json:"expires_at,omitzero"`
 	Restricted bool      `json:"restricted,omitempty"`
-	// Watch is when somebody began to wait for a sign of life of this account; SeenAt is
-	// its first authenticated call after that. Both are zero when nobody waits.
-	Watch  time.Time `json:"watch,omitzero"`
-	SeenAt time.Time `json:"seen_at,omitzero"`
+	// Watch is when somebody last began to wait for a sign of life of this account, Seen
+	// the first authenticated call after each such moment, the last maxSeen of them.
+	Watch time.Time   `json:"watch,omitzero"`
+	Seen  []time.Time `json:"seen,omitempty"`
+}
+
+// maxSeen bounds the signs of life that are kept.
+const maxSeen = 16
+
+// SeenBetween tells whether a sign of life came from a to b, both included.
+func (cr Credential) SeenBetween(a, b time.Time) bool {
+	for _, t := range cr.Seen {
+		if !t.Before(a) && !t.After(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// see notes a sign of life at now when somebody waits for one.
+func (cr *Credential) see(now time.Time) bool {
+	if cr.Watch.IsZero() || len(cr.Seen) > 0 && !cr.Seen[len(cr.Seen)-1].Before(cr.Watch) {
+		return false
+	}
+	cr.Seen = append(cr.Seen, now)
+	cr.Seen = cr.Seen[max(0, len(cr.Seen)-maxSeen):]
+	return true
 }
 
 func (k Kind) purpose() string { return "token:" + k.Name }
@@ -87,7 +110,7 @@ func (k Kind) Issue(c *op.Call, account string, scopes []string, expires time.Ti
 		return "", err
 	}
 	if found {
-		cred.Restricted, cred.Watch, cred.SeenAt = old.Restricted, old.Watch, old.SeenAt
+		cred.Restricted, cred.Watch, cred.Seen = old.Restricted, old.Watch, old.Seen
 	}
 	c.Put(key, cred)
 	return t.String(), nil
@@ -130,14 +153,14 @@ func (k Kind) Restrict(c *op.Call, account string, restricted bool) error {
 }
 
 // Wait stages that somebody waits for a sign of life of an account since now: the next
-// authenticated call stamps SeenAt, once.
+// authenticated call, over any door, is noted in Seen.
 func (k Kind) Wait(c *op.Call, account string) error {
 	key := k.Row(account, "")
 	cred, found, err := op.Load[Credential](c, key)
 	if err != nil || !found {
 		return err
 	}
-	cred.Watch, cred.SeenAt = c.Now, time.Time{}
+	cred.Watch = c.Now
 	c.Put(key, cred)
 	return nil
 }
@@ -155,8 +178,11 @@ func (k Kind) Accepts(transport string) bool {
 // Rows implements op.Authenticator.
 func (k Kind) Rows(t id.Token) []table.Key {
 	keys := []table.Key{k.Row(t.Account, t.Tag())}
-	if k.Caller == caller.Person {
+	switch {
+	case k.Caller == caller.Person:
 		keys = append(keys, PersonKey(t.Account))
+	case k.Name == MCPToken.Name:
+		keys = append(keys, AgentToken.Row(t.Account, ""))
 	}
 	return keys
 }
@@ -180,11 +206,25 @@ func (k Kind) Verify(c *op.Call, t id.Token) (caller.Caller, error) {
 	if k.Caller == caller.Person {
 		return asPerson(c, who)
 	}
-	if !cred.Watch.IsZero() && cred.SeenAt.IsZero() {
-		cred.SeenAt = c.Now
-		c.Put(k.Row(t.Account, t.Tag()), cred)
+	return who, k.note(c, t.Account, cred)
+}
+
+// note stages a sign of life. An agent's is kept with its REST credential, whichever
+// door it came through.
+func (k Kind) note(c *op.Call, account string, cred Credential) (err error) {
+	key := k.Row(account, "")
+	if k.Name == MCPToken.Name {
+		key = AgentToken.Row(account, "")
+		if cred, _, err = op.Load[Credential](c, key); err != nil {
+			return err
+		}
 	}
-	return who, nil
+	if !k.Many || k.Name == MCPToken.Name {
+		if cred.see(c.Now) {
+			c.Put(key, cred)
+		}
+	}
+	return nil
 }
 
 // Authenticators is the engine's table of credentials.
