@@ -116,7 +116,7 @@ func (m Mail) validEmail() error {
 	if !IsMailbox(m.To) {
 		return fmt.Errorf("%w: the recipient is not one bare mailbox", ErrInvalid)
 	}
-	if !isSender(m.From) {
+	if !IsSender(m.From) {
 		return fmt.Errorf("%w: sender %q", ErrInvalid, m.From)
 	}
 	if n := utf8.RuneCountInString(m.Subject); n == 0 || n > MaxSubject || !oneLine(m.Subject) {
@@ -186,8 +186,8 @@ func isDomain(d string) bool {
 	return true
 }
 
-// isSender tells whether s is a mailbox or a display name and a mailbox in angle brackets.
-func isSender(s string) bool {
+// IsSender tells whether s is a mailbox or a display name and a mailbox in angle brackets.
+func IsSender(s string) bool {
 	name, rest, ok := strings.Cut(s, "<")
 	if !ok {
 		return IsMailbox(s)
