@@ -17,8 +17,9 @@ import (
 
 // Times of an effect.
 const (
-	// doTimeout ends one Do.
-	doTimeout = 25 * time.Second
+	// doTimeout ends one Do; the call's deadline ends it sooner, settleReserve before.
+	doTimeout     = 25 * time.Second
+	settleReserve = 3 * time.Second
 	// holdFor is how long a claim keeps others away: longer than Do and its commits take.
 	holdFor = time.Minute
 )
@@ -77,6 +78,11 @@ func (r *round) claim(key table.Key) (e entry, ok bool, err error) {
 func (r *round) do(kind *op.EffectKind, t op.Fired) (result any, err error) {
 	ctx, cancel := context.WithTimeout(r.ctx, doTimeout)
 	defer cancel()
+	if deadline, ok := r.ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-settleReserve))
+		defer cancel()
+	}
 	if r.Engine.Ports != nil {
 		ctx = r.Engine.Ports(ctx, kind.Touches|op.Table)
 	}

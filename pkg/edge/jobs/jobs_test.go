@@ -582,19 +582,24 @@ func TestAPanickingEffectIsAFailedEffect(t *testing.T) {
 
 func TestASweepStopsBeforeItsDeadlineAndPassesTheRestOn(t *testing.T) {
 	h := newHall(t)
-	h.arm("a", time.Second)
-	h.pass(time.Minute)
-	ctx, cancel := context.WithTimeout(t.Context(), jobs.Reserve/2)
-	defer cancel()
-	if n, err := h.sw.Sweep(ctx, clock.Shard("a"), h.time()); n != 0 || err != nil {
-		t.Fatalf("%d %v", n, err)
-	}
-	h.sw.Queue = nil
-	if n, err := h.sw.Sweep(ctx, clock.Shard("a"), h.time()); n != 0 || err != nil {
-		t.Fatalf("without a queue: %d %v", n, err)
+	ids := sameShard(t, 2)
+	h.arm(ids[0], time.Second)
+	h.pass(2 * time.Second)
+	h.effect(ids[1])
+	for _, c := range []struct {
+		left          time.Duration
+		fired         int
+		ready, waited int
+	}{{jobs.Reserve / 2, 0, 0, 1}, {(jobs.Reserve + jobs.EffectReserve) / 2, 1, 1, 1}} {
+		ctx, cancel := context.WithTimeout(t.Context(), c.left)
+		n, err := h.sw.Sweep(ctx, 3, h.time())
+		cancel()
+		if d := h.queue.Depth("test-sweep"); n != c.fired || err != nil || d.Ready != c.ready || d.Waiting != c.waited {
+			t.Errorf("with %v left: %d fired, %v, messages %+v", c.left, n, err, d)
+		}
 	}
 	h.pump()
-	h.wantHistory("a", "18:20:01 at 18:21:00")
+	h.wantHistory(ids[1], "done with result")
 }
 
 func TestNextDueIsTheEarliestOfAllShards(t *testing.T) {

@@ -37,7 +37,11 @@ func (m message) body() []byte {
 func (r *round) announce(q queue.Queue, m message, more bool) {
 	var msgs []queue.Message
 	if more {
-		msgs = append(msgs, queue.Message{ID: "rest", Body: m.body()})
+		rest := queue.Message{ID: "rest", Body: m.body()}
+		if !r.begun {
+			rest.Delay = stalled // a deadline that is always too short must not spin
+		}
+		msgs = append(msgs, rest)
 	}
 	for _, s := range sorted(r.coming) {
 		soon := message{Context: r.Context, Shard: m.Shard}

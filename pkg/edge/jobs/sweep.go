@@ -35,8 +35,12 @@ const (
 	Ahead = time.Minute
 	// Retry is the pause before a row that could not be fired is tried again.
 	Retry = time.Minute
-	// Reserve is what must be left of the call's deadline to begin another row.
-	Reserve = doTimeout + 5*time.Second
+	// Reserve is what must be left of the call's deadline to begin another row, and
+	// EffectReserve to begin another effect: a message takes the rest.
+	Reserve       = 5 * time.Second
+	EffectReserve = 12 * time.Second
+	// stalled delays the message of a sweep that had no time to begin a row.
+	stalled = 15 * time.Second
 	// maxStuck bounds how many rows a process remembers as not firing.
 	maxStuck = 1000
 	// storeTries is how often a decision is made when the store does not answer.
@@ -78,6 +82,9 @@ func (s *Sweeper) SweepAll(ctx context.Context, now time.Time) (fired int, err e
 	return fired, nil
 }
 
+// errLate ends a sweep that has no time left for the row at hand.
+var errLate = errors.New("jobs: too late to begin an effect")
+
 // round is one sweep under way.
 type round struct {
 	*Sweeper
@@ -88,7 +95,10 @@ type round struct {
 	failed  int
 	blocked map[string]bool // subjects with a row that did not fire
 	coming  map[int]bool    // seconds until rows within Ahead fall due
-	enough  context.Context // ends when less than Reserve is left of the deadline
+	// enough ends when less than Reserve is left of the deadline, calm when less than
+	// EffectReserve is.
+	enough, calm context.Context
+	begun        bool // a row was looked at
 }
 
 // at is the sweep's time plus what has passed since it began.
@@ -97,14 +107,16 @@ func (r *round) at() time.Time { return clock.Cut(r.now.Add(r.Engine.Now().Sub(r
 // sweep does what a message asks for; without a queue it goes on until nothing is left.
 func (s *Sweeper) sweep(ctx context.Context, m message, now time.Time, q queue.Queue) (int, error) {
 	r := &round{Sweeper: s, ctx: ctx, now: clock.Cut(now), started: s.Engine.Now(), blocked: map[string]bool{}, coming: map[int]bool{}}
-	r.enough = ctx
+	r.enough, r.calm = ctx, ctx
 	if deadline, ok := ctx.Deadline(); ok {
 		enough, cancel := context.WithDeadline(ctx, deadline.Add(-Reserve))
 		defer cancel()
-		r.enough = enough
+		calm, cancel2 := context.WithDeadline(ctx, deadline.Add(-EffectReserve))
+		defer cancel2()
+		r.enough, r.calm = enough, calm
 	}
 	more, err := r.page(&m)
-	for err == nil && more && q == nil && r.enough.Err() == nil {
+	for err == nil && more && q == nil && r.calm.Err() == nil {
 		more, err = r.page(&m)
 	}
 	if q != nil {
@@ -130,10 +142,13 @@ func (r *round) page(m *message) (more bool, err error) {
 		if r.enough.Err() != nil {
 			return true, r.ctx.Err()
 		}
-		if err := r.row(row); err != nil {
+		switch err := r.row(row); {
+		case errors.Is(err, errLate):
+			return true, nil
+		case err != nil:
 			return false, err
 		}
-		m.After = row.SK
+		r.begun, m.After = true, row.SK
 	}
 	return p.More, nil
 }
@@ -178,7 +193,7 @@ func (r *round) row(row table.Row) error {
 	case err == nil && done:
 		r.fired++
 	case err == nil:
-	case errors.Is(err, table.ErrUnavailable), r.ctx.Err() != nil:
+	case errors.Is(err, errLate), errors.Is(err, table.ErrUnavailable), r.ctx.Err() != nil:
 		return err
 	default:
 		r.failed++
@@ -239,6 +254,9 @@ func (s *Sweeper) knows(kind string) bool { return s.timer(kind) != nil || s.eff
 func (r *round) dispatch(key table.Key, e entry) (done bool, err error) {
 	if t := r.timer(e.Kind); t != nil {
 		return r.fire(key, t)
+	}
+	if r.calm.Err() != nil {
+		return false, errLate
 	}
 	return r.work(key, r.Sweeper.effect(e.Kind))
 }
