@@ -71,7 +71,7 @@ func (k idempotency) fault() error {
 func (k *idempotency) fingerprint() string {
 	if k.hash == "" {
 		b := make([]byte, 0, 512)
-		for _, n := range pathNames(k.o.Path) {
+		for _, n := range PathNames(k.o.Path) {
 			b = canonical(b, k.r.Path[n])
 		}
 		b = canonical(b, k.in.tree)

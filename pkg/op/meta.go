@@ -231,6 +231,9 @@ func dialectOf(context string) Dialect {
 	return Dialect{OK: true}
 }
 
+// Dialect is how the operation's context words its envelopes.
+func (o *Operation) Dialect() Dialect { return dialectOf(o.Context()) }
+
 // Sort orders operations by id, for documents.
 func Sort(ops []*Operation) []*Operation {
 	out := slices.Clone(ops)

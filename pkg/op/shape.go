@@ -186,8 +186,8 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-// pathNames lists the {names} of a route in order.
-func pathNames(path string) []string {
+// PathNames lists the {names} of a route in order.
+func PathNames(path string) []string {
 	var out []string
 	for part := range strings.SplitSeq(path, "/") {
 		if n, ok := strings.CutPrefix(part, "{"); ok {
