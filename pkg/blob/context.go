@@ -5,7 +5,9 @@ import "context"
 type contextKey struct{}
 
 // With puts a blob store into a context.
-func With(ctx context.Context, s Store) context.Context { return context.WithValue(ctx, contextKey{}, s) }
+func With(ctx context.Context, s Store) context.Context {
+	return context.WithValue(ctx, contextKey{}, s)
+}
 
 // From returns the blob store of a context. It panics where an operation or job did not
 // declare that it touches blobs: that mistake shows in every test.
