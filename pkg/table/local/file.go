@@ -173,8 +173,8 @@ func code(err error) int {
 // lock held too long, a file that cannot be read are ErrUnavailable, with the cause for the
 // log. What SQLite should never answer stays an error of its own.
 func unavailable(doing string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, table.ErrUnavailable) {
+		return err
 	}
 	switch code(err) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_NOMEM, lib.SQLITE_READONLY, lib.SQLITE_INTERRUPT,

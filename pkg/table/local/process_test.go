@@ -65,7 +65,8 @@ func countOnce(s *local.Store, id string) error {
 		}
 		w.Kind, w.Version, w.Data = table.Replace, rows[0].Version, []byte(strconv.Itoa(n+1))
 	}
-	return s.Commit(ctx, &table.Tx{ID: id, Writes: []table.Write{w,
+	// The check comes first: a transaction that began by reading must not be overtaken.
+	return s.Commit(ctx, &table.Tx{ID: id, Writes: []table.Write{{Kind: table.Check, Key: table.Key{PK: "shared", SK: "absent"}}, w,
 		{Kind: table.Add, Key: table.Key{PK: "shared", SK: "sum"}, Adds: map[string]int64{"n": 1}}}})
 }
 
