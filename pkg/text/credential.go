@@ -11,7 +11,6 @@ var (
 	)
 	askVerbs = words(`send share give tell provide supply enter paste type forward text hand email dm upload reveal disclose submit message
 		need needs require requires want read drop post whatsapp input reply include`)
-	receivers     = words("me us to with here i we agent")
 	asYouPhrases  = phrasesOf("log in as you", "login as you", "sign in as you", "log on as you", "logged in as you", "logging in as you", "signed in as you", "log in to * * as you", "log into * * as you", "log into * as you", "sign into * * as you", "act inside your login", "use your login", "use your password", "using your password", "using your login", "with your password", "with your login", "share your login", "share your account")
 	turnOffVerbs  = phrasesOf("disable", "turn off", "switch off", "deactivate", "remove", "bypass", "skip", "pause")
 	secondFactors = phrasesOf("2fa", "mfa", "two factor", "two step", "multi factor", "authenticator")
@@ -23,8 +22,11 @@ const askReach = 7
 
 // CredentialRequest says whether s asks a person for a password, a one-time code or a login, or to switch a second factor
 // off (bench contract 2.10, REJ-08). Promising never to ask, and telling a person to keep or reset a password, pass.
-func CredentialRequest(s string) bool {
-	toks := tokens(s)
+func CredentialRequest(s string) bool { return Read(s).CredentialRequest() }
+
+// CredentialRequest is the function of this name on a text already read.
+func (r Reading) CredentialRequest() bool {
+	toks := r.toks
 	for i := range toks {
 		if asYouPhrases.at(toks, i) > 0 && !negated(toks, i, 6, nil) {
 			return true
@@ -45,7 +47,7 @@ func askedAt(toks []string, i int) bool {
 		if toks[j] == stop {
 			return false
 		}
-		if askVerbs[toks[j]] && !selfService(toks, i, j) {
+		if askVerbs[toks[j]] && !partOfName(toks, i) {
 			return !negated(toks, j, 6, nil) && !negated(toks, i, i-j, nil)
 		}
 		if askedFor.at(toks, j) > 0 {
@@ -55,10 +57,8 @@ func askedAt(toks []string, i int) bool {
 	return false
 }
 
-// selfService is a credential that is part of another thing's name: a login page, a password manager, a password reset.
-func selfService(toks []string, i, _ int) bool {
-	return i+1 < len(toks) && partNames[toks[i+1]]
-}
+// partOfName is a credential that belongs to another thing's name: a login page, a password manager, a password reset.
+func partOfName(toks []string, i int) bool { return i+1 < len(toks) && partNames[toks[i+1]] }
 
 var partNames = words("page pages screen button link form field box manager managers reset resets policy flow portal protected protection free less strength issue issues problem error wall hint")
 

@@ -17,8 +17,11 @@ var (
 // BlanketGuarantee says whether s promises the end result outright: "I guarantee you will …", "100% guaranteed", "you will
 // definitely get" (bench contract 5.12, REJ-19). An honest commitment about one's own step ("I guarantee the draft arrives
 // on Friday") and a denial ("I cannot guarantee a reply") pass.
-func BlanketGuarantee(s string) bool {
-	toks := tokens(s)
+func BlanketGuarantee(s string) bool { return Read(s).BlanketGuarantee() }
+
+// BlanketGuarantee is the function of this name on a text already read.
+func (r Reading) BlanketGuarantee() bool {
+	toks := r.toks
 	for i := range toks {
 		n := blanketPhrases.at(toks, i)
 		if n == 0 {

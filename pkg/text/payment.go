@@ -21,8 +21,11 @@ const moneyReach = 6
 // RecurringPayment says whether s asks for money again and again: a fee per month, a subscription, a charge that renews
 // itself (bench contract 2.10, REJ-06). Saying that there is none ("zero monthly fees", "no subscription", "subscription-free")
 // passes, and so does work that merely repeats ("two posts per month").
-func RecurringPayment(s string) bool {
-	toks := tokens(s)
+func RecurringPayment(s string) bool { return Read(s).RecurringPayment() }
+
+// RecurringPayment is the function of this name on a text already read.
+func (r Reading) RecurringPayment() bool {
+	toks := r.toks
 	for i, w := range toks {
 		found := false
 		switch {
@@ -126,7 +129,8 @@ func OffPlatformPayment(s string) bool {
 			return true
 		}
 	}
-	return strings.Contains(foldWords(s), "paypal.me") || strings.Contains(foldWords(s), "cash.app/$")
+	folded := foldWords(s)
+	return strings.Contains(folded, "paypal.me") || strings.Contains(folded, "cash.app/$")
 }
 
 // handleNear looks for a handle (@name, $name, an address) or a "me" beside a payment brand.

@@ -64,9 +64,8 @@ var hostile = map[string]string{
 	"apostrophes": "don'", "zero width": "a\u200b", "full width": "\uff41", "hex": "0xabcdef0123456789", "brackets": "[.]", "bearer": "bearer b", "own": "gh_a_b_", "gh": "gh_", "jwt": "eyJa.eyJa", "streets": "12 a b c d ", "send": "send your ", "combining": "e\u0301\u0301", "mnemonic": "mnemonic abc ", "passw": "passwpassword", "plus": "+1(", "begin": "-----BEGIN ",
 }
 
-// TestScreensStayLinear compares the work on a text with the work on eight times as much of it. The count is of bytes read by
-// the clock of allocations and steps no test can see, so it uses the ratio of two timings in one run with a wide margin: a
-// quadratic screen would be 64 times slower, a linear one 8.
+// BenchmarkScreensOnOneMegabyte shows that no screen is worse than linear: on each hostile megabyte each takes well under a
+// second, where a quadratic one would take hours.
 func BenchmarkScreensOnOneMegabyte(b *testing.B) {
 	for name, unit := range hostile {
 		s := strings.Repeat(unit, 1<<20/len(unit))
@@ -92,12 +91,11 @@ func BenchmarkScreensOnACleanBid(b *testing.B) {
 	}
 }
 
-func TestScreensAnswerOnAHostileMegabyte(t *testing.T) {
-	for name, unit := range hostile {
+// A screen that were quadratic in its input would not come back from this test.
+func TestScreensComeBackFromHostileTexts(t *testing.T) {
+	for _, unit := range hostile {
 		s := strings.Repeat(unit, 1<<17/len(unit))
-		for screen, judge := range screens {
-			_ = name
-			_ = screen
+		for _, judge := range screens {
 			judge(s)
 		}
 	}

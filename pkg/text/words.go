@@ -69,6 +69,12 @@ func tokens(s string) []string {
 	return out
 }
 
+// Reading is a text split into words once, for callers that put several of the word screens to it.
+type Reading struct{ toks []string }
+
+// Read prepares a text for the word screens.
+func Read(s string) Reading { return Reading{tokens(s)} }
+
 // set is a list of words looked up at once.
 type set map[string]bool
 
@@ -114,16 +120,9 @@ func matches(toks, want []string) bool {
 	return true
 }
 
-// near says whether a word of s stands in toks[i+from : i+to], without a sentence end between it and i.
-func near(toks []string, i, from, to int, s set) bool {
-	step := 1
-	if from < 0 {
-		step = -1
-	}
-	for j, n := i+step, 0; n < max(-from, to) && j >= 0 && j < len(toks); j, n = j+step, n+1 {
-		if toks[j] == stop {
-			return false
-		}
+// before says whether a word of the set stands among the n words before i, inside the sentence.
+func before(toks []string, i, n int, s set) bool {
+	for j := i - 1; j >= 0 && j >= i-n && toks[j] != stop; j-- {
 		if s[toks[j]] {
 			return true
 		}
@@ -131,9 +130,15 @@ func near(toks []string, i, from, to int, s set) bool {
 	return false
 }
 
-// before and after look up to n words back or on, inside the sentence.
-func before(toks []string, i, n int, s set) bool { return near(toks, i, -n, 0, s) }
-func after(toks []string, i, n int, s set) bool  { return near(toks, i, 0, n, s) }
+// after is before, looking the other way.
+func after(toks []string, i, n int, s set) bool {
+	for j := i + 1; j < len(toks) && j <= i+n && toks[j] != stop; j++ {
+		if s[toks[j]] {
+			return true
+		}
+	}
+	return false
+}
 
 var (
 	negators   = words("no not never without zero none neither nor dont doesnt wont cannot cant isnt arent wouldnt nobody nothing 0 $0")

@@ -3,6 +3,7 @@ package proposal
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -217,15 +218,15 @@ func bodyRaw(t *testing.T, path, literal string) []byte {
 
 func TestWhatIsNoLegalBodyIsRefused(t *testing.T) {
 	for raw, words := range map[string]string{
-		"": "not valid JSON", "nul": "not valid JSON", "null": "must be a JSON object", "[]": "must be a JSON object", `"x"`: "must be a JSON object", "{}": "model_declared is required", `{"a":1`: "not valid JSON", `{"a":1}}`: "behind its JSON", `{} {}`: "behind its JSON",
+		"": "not valid JSON", "nul": "not valid JSON", "null": "must be a JSON object", "[]": "must be a JSON object", `"x"`: "must be a JSON object", "{}": "model_declared is required", `{"a":1`: "not valid JSON", `{"a":1}}`: "not valid JSON", `{} {}`: "not valid JSON",
 		`{"a":1,"a":2}`: "a key twice", `{"a":{"b":1,"b":2}}`: "a key twice", `{a:1}`: "not valid JSON", "{\"a\":\"\xff\"}": "UTF-8", `{"a":1,}`: "not valid JSON", `[1,]`: "not valid JSON",
 	} {
 		refused(t, []byte(raw), easy(), "REJ-01", words)
 	}
-	deep := make([]byte, 0, 300)
-	for range 100 {
-		deep = append(deep, '[')
-	}
-	refused(t, append([]byte(`{"a":`), deep...), easy(), "REJ-01", "nests deeper")
+	deep := func(n int) []byte { return []byte(strings.Repeat(`{"a":`, n-1) + "1" + strings.Repeat("}", n-1)) }
+	refused(t, deep(MaxDepth), easy(), "REJ-01", "model_declared")
+	refused(t, deep(MaxDepth+1), easy(), "REJ-01", "nests deeper")
+	refused(t, deep(5000), easy(), "REJ-01", "nests deeper")
+	refused(t, deep(50000), easy(), "REJ-01", "not valid JSON")
 	refused(t, append(make([]byte, MaxBodyBytes), '{', '}'), easy(), "REJ-01", "larger than")
 }

@@ -109,12 +109,13 @@ func linkProblem(v any) *problem {
 }
 
 func (s scan) text(t string) *problem {
+	words := text.Read(t)
 	switch {
-	case text.RecurringPayment(t):
+	case words.RecurringPayment():
 		return wrong("asks for a repeated payment; the total is paid once").coded(RejRecurring)
 	case text.BareURL(t):
 		return wrong("holds a link; links are only legal as link objects").coded(RejLink)
-	case s.credentials && text.CredentialRequest(t):
+	case s.credentials && words.CredentialRequest():
 		return wrong("asks the person for a password, a code or a login").coded(RejCredential)
 	}
 	return nil

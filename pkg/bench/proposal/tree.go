@@ -1,11 +1,9 @@
 package proposal
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -15,76 +13,113 @@ import (
 // parse reads one JSON value strictly: valid UTF-8, no key twice, nothing behind it, at most MaxBodyBytes and MaxDepth.
 // Numbers stay json.Number. The transport checks the same before it gets here; a caller without a transport gets it too.
 func parse(raw []byte) (any, error) {
-	if len(raw) > MaxBodyBytes {
+	switch {
+	case len(raw) > MaxBodyBytes:
 		return nil, fmt.Errorf("the body is larger than %d bytes", MaxBodyBytes)
-	}
-	if !utf8.Valid(raw) {
+	case !utf8.Valid(raw):
 		return nil, errors.New("the body is not valid UTF-8")
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	v, err := parseValue(dec, 1)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("the body has text behind its JSON value")
-	}
-	return v, nil
-}
-
-func parseValue(dec *json.Decoder, depth int) (any, error) {
-	tok, err := dec.Token()
-	if err != nil {
+	case !json.Valid(raw):
 		return nil, errors.New("the body is not valid JSON")
 	}
+	r := reader{raw: raw}
+	return r.value(1)
+}
+
+// reader walks a text that json.Valid has passed, so that it only has to find where things end.
+type reader struct {
+	raw []byte
+	at  int
+}
+
+// next answers the first byte that is neither white space nor a separator, and stays on it.
+func (r *reader) next() byte {
+	for {
+		switch c := r.raw[r.at]; c {
+		case ' ', '\t', '\n', '\r', ',', ':':
+			r.at++
+		default:
+			return c
+		}
+	}
+}
+
+func (r *reader) value(depth int) (any, error) {
 	if depth > MaxDepth {
 		return nil, fmt.Errorf("the body nests deeper than %d levels", MaxDepth)
 	}
-	switch tok {
-	case json.Delim('{'):
-		return parseObject(dec, depth)
-	case json.Delim('['):
-		return parseList(dec, depth)
+	switch c := r.next(); c {
+	case '{':
+		return r.object(depth)
+	case '[':
+		return r.list(depth)
+	case '"':
+		return r.text(), nil
+	case 't':
+		r.at += len("true")
+		return true, nil
+	case 'f':
+		r.at += len("false")
+		return false, nil
+	case 'n':
+		r.at += len("null")
+		return nil, nil
 	}
-	return tok, nil
+	start := r.at
+	for r.at < len(r.raw) && strings.IndexByte("+-.eE0123456789", r.raw[r.at]) >= 0 {
+		r.at++
+	}
+	return json.Number(r.raw[start:r.at]), nil
 }
 
-func parseObject(dec *json.Decoder, depth int) (any, error) {
-	obj := map[string]any{}
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return nil, errors.New("the body is not valid JSON")
-		}
-		key := tok.(string) // the decoder allows nothing else before a colon
-		if _, twice := obj[key]; twice {
+func (r *reader) object(depth int) (any, error) {
+	r.at++
+	out := map[string]any{}
+	for r.next() != '}' {
+		key := r.text()
+		if _, twice := out[key]; twice {
 			return nil, errors.New("the body gives a key twice in one object")
 		}
-		if obj[key], err = parseValue(dec, depth+1); err != nil {
-			return nil, err
-		}
-	}
-	return obj, closing(dec)
-}
-
-func parseList(dec *json.Decoder, depth int) (any, error) {
-	list := []any{}
-	for dec.More() {
-		v, err := parseValue(dec, depth+1)
+		v, err := r.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, v)
+		out[key] = v
 	}
-	return list, closing(dec)
+	r.at++
+	return out, nil
 }
 
-func closing(dec *json.Decoder) error {
-	if _, err := dec.Token(); err != nil {
-		return errors.New("the body is not valid JSON")
+func (r *reader) list(depth int) (any, error) {
+	r.at++
+	out := []any{}
+	for r.next() != ']' {
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
 	}
-	return nil
+	r.at++
+	return out, nil
+}
+
+// text reads a quoted text; only one with an escape in it needs the decoder.
+func (r *reader) text() string {
+	start := r.at
+	escaped := false
+	for r.at++; r.raw[r.at] != '"'; r.at++ {
+		if r.raw[r.at] == '\\' {
+			escaped = true
+			r.at++
+		}
+	}
+	r.at++
+	if !escaped {
+		return string(r.raw[start+1 : r.at-1])
+	}
+	var s string
+	_ = json.Unmarshal(r.raw[start:r.at], &s) // valid by json.Valid
+	return s
 }
 
 // wholeNumber reads a JSON number that is an integer as JSON Schema means it (3, 3.0, 30e-1) and fits int64. It works on the
