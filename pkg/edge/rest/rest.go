@@ -105,6 +105,8 @@ func (c *exchange) serve() {
 	}
 	found, values, allow := c.h.tree.find(c.r.Method, segments)
 	switch {
+	case found != nil && *found == nil: // another process serves it, and was not asked
+		c.refuse(fault.RouteNotFound)
 	case found != nil:
 		c.route = *found
 		c.run(values)
