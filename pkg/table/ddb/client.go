@@ -18,9 +18,10 @@ import (
 
 // Limits of one request.
 const (
-	// sdkAttempts is how often the SDK sends one request. Never 1: over HTTP/1 the SDK
-	// itself loses a fraction of a percent of the larger answers.
+	// sdkAttempts is how often the SDK sends one request. Never 1: connections do break.
 	sdkAttempts = 4
+	// maxRequest ends a request's body, in bytes: DynamoDB's own limit.
+	maxRequest = 16 << 20
 	// attemptTimeout ends one attempt, so that a hung connection leaves time for another.
 	attemptTimeout = 5 * time.Second
 	// stalledBatches is how many BatchGetItem answers in a row may bring no row at all.
@@ -40,7 +41,7 @@ func newClient(o Options, s *Store) *client {
 	opts := dynamodb.Options{
 		Region:     o.Region,
 		Logger:     logging.Nop{},
-		HTTPClient: awshttp.NewBuildableClient().WithTimeout(attemptTimeout),
+		HTTPClient: ownBody{awshttp.NewBuildableClient().WithTimeout(attemptTimeout)},
 		APIOptions: []func(*middleware.Stack) error{watchAttempts},
 		Credentials: aws.NewCredentialsCache(aws.CredentialsProviderFunc(
 			func(context.Context) (aws.Credentials, error) { return keys, nil })),
