@@ -62,8 +62,24 @@ func (g *generator) codes() spec.Codes {
 				return kinds
 			}
 		}
+		return g.tabled(made, context, code)
+	}
+}
+
+// tabled is for a code that stands in a table of its context: its kinds are those of the
+// places of the context that make a fault with a code that is no constant.
+func (g *generator) tabled(made []source.Made, context, code string) []fault.Kind {
+	var kinds []fault.Kind
+	for _, m := range made {
+		k := kindsByName[m.Kind]
+		if m.Code == "" && strings.HasPrefix(m.Dir, context+"/") && !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	if len(kinds) != 1 || !g.tree.Texts(context)[code] {
 		return nil
 	}
+	return kinds
 }
 
 func dirOf(o *op.Operation) string {
