@@ -189,4 +189,4 @@ func closeAccount(c *op.Call, _ NoInput) (SignInOut, error) {
 }
 
 // Operations of accounts.
-var Operations = []*op.Operation{SignIn, Complete, SignOut, Me, Update, Unsubscribe, CloseAccount}
+var Operations = []*op.Operation{SignIn, Complete, SignOut, Me, Update, Unsubscribe, CloseAccount, Block}

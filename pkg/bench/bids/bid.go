@@ -58,7 +58,9 @@ type Bid struct {
 	Ordinal  int        `json:"ordinal,omitempty"` // slot 1..3; kept on the record
 	NamedAt  *time.Time `json:"named_at,omitempty"`
 	HandedAt *time.Time `json:"answered_at,omitempty"` // the handoff
-	Reminded bool       `json:"reminded,omitempty"`
+	Nudged   bool       `json:"nudged,omitempty"`      // the person was reminded to send the answers
+	Reminded bool       `json:"reminded,omitempty"`    // the 12 h mark has passed
+	Heard    bool       `json:"heard,omitempty"`       // a sign of life came within 24 h
 	// PlanAt is when the informed plan in force was filed.
 	PlanAt    *time.Time `json:"plan_revised_at,omitempty"`
 	Revisions int        `json:"revisions,omitempty"`
@@ -69,7 +71,8 @@ type Bid struct {
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 	Reason  string     `json:"reason,omitempty"`
 
-	Timers map[string]clock.Timer `json:"timers,omitempty"` // armed timers by kind
+	// Timer is the finalist's next deadline; zero when none waits.
+	Timer clock.Timer `json:"timer,omitzero"`
 }
 
 // Key is the row of a bid.

@@ -9,7 +9,7 @@ import (
 )
 
 // Operations of bids.
-var Operations = []*op.Operation{FileProposal}
+var Operations = []*op.Operation{FileProposal, Withdraw, Mine, ReadAnswers, FilePlan, Reply, Cards, Name, Unname, Reject, Ask, ReadDrafts, Answer}
 
 // roundField is the counter of the bids of a round.
 func roundField(round int) string { return fmt.Sprintf("bids_%d", round) }

@@ -5,6 +5,7 @@ import (
 
 	"guildhall/pkg/account"
 	"guildhall/pkg/fault"
+	"guildhall/pkg/limit"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 	"guildhall/pkg/text"
@@ -164,3 +165,9 @@ func estimate(c *op.Call, tile, lane string) (*float64, error) {
 	o, _, err := op.Load[oddsClass](c, OddsKey(tile, lane))
 	return o.Probability, err
 }
+
+// PersonWrites is the limit of a person's writes.
+var PersonWrites = limit.Rule{Name: "person.write", N: 600, Per: time.Hour}
+
+// MaxRejected bounds how many rejections a brief carries, newest first.
+const MaxRejected = 50

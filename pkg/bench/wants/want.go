@@ -118,6 +118,8 @@ type Want struct {
 	// BidID and DealID are the accepted bid and the live deal of the round.
 	BidID  string `json:"bid_id,omitempty"`
 	DealID string `json:"deal_id,omitempty"`
+	// Signed is set while the live deal is countersigned: every plan is frozen then.
+	Signed bool `json:"signed,omitempty"`
 	// DealIDs are the deals of all rounds, oldest first.
 	DealIDs []string `json:"deal_ids,omitempty"`
 	// Listed is the time part of the want's row in the open list while it is there.
