@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -151,10 +152,13 @@ func validHeader(name, value string) error {
 	return nil
 }
 
-// oneLine tells whether s is UTF-8 without control characters.
+// oneLine tells whether s is UTF-8 without control characters and line separators.
 func oneLine(s string) bool {
-	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, breaks)
 }
+
+// breaks tells whether some reader of headers may take r for the end of a line.
+func breaks(r rune) bool { return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 }
 
 // IsMailbox tells whether s is one bare mailbox, local part and domain, of characters that
 // need no quoting: what the exchange can write to.
@@ -166,7 +170,9 @@ func IsMailbox(s string) bool {
 	if strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(s, "..") {
 		return false
 	}
-	if strings.ContainsFunc(local, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`"(),:;<>@[\]`, r) }) {
+	if strings.ContainsFunc(local, func(r rune) bool {
+		return unicode.IsSpace(r) || breaks(r) || strings.ContainsRune(`"(),:;<>@[\]`, r)
+	}) {
 		return false
 	}
 	return isDomain(domain) && utf8.ValidString(local)

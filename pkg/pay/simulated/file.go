@@ -12,7 +12,7 @@ import (
 const maxStateBytes = 256 << 20 // bytes of a stored state
 
 // File is a Storage in one private file, replaced whole: after kill -9 it holds the state
-// before or after a call, never a part.
+// before or after a call, never a part. One process uses it at a time.
 type File struct{ Path string }
 
 // Load implements Storage.
