@@ -1,7 +1,6 @@
 package bids
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -10,9 +9,6 @@ import (
 
 // Operations of bids.
 var Operations = []*op.Operation{FileProposal, Withdraw, Mine, ReadAnswers, FilePlan, Reply, Cards, Name, Unname, Reject, Ask, ReadDrafts, Answer}
-
-// roundField is the counter of the bids of a round.
-func roundField(round int) string { return fmt.Sprintf("bids_%d", round) }
 
 // number reads the integer of an A-number.
 func number(no string) int {

@@ -130,7 +130,7 @@ func (b *Bid) write(c *op.Call, w *wants.Want, p *proposal.Proposal) error {
 	c.Create(OnTargetKey(b), ref{b.ID})
 	c.Create(OfAgentKey(b), ref{b.ID})
 	c.Put(LiveKey(b.TargetID, b.AgentID), Live{b.ID, b.Round})
-	c.Add(wants.CountKey(w.ID), roundField(w.Round), 1)
+	c.Add(wants.CountKey(w.ID), wants.RoundField(w.Round), 1)
 	registry.Count(c, b.AgentID, "proposals_filed", 1)
 	if w.HasBids {
 		c.Check(wants.Key(w.ID))

@@ -148,14 +148,13 @@ var axes = map[string][]string{
 
 // storedBrief is the row agents' reads start from: everything a brief needs in one read.
 type storedBrief struct {
-	Want  Want `json:"want"`
-	Taken bool `json:"taken"` // no longer takes bids
+	Want Want `json:"want"`
 }
 
 func (w *Want) brief() storedBrief {
 	shown := *w
 	shown.DealIDs = nil
-	return storedBrief{Want: shown, Taken: !w.TakesBids()}
+	return storedBrief{Want: shown}
 }
 
 // Show makes the brief of a want for one reader. yourBid is nil when the reader has none.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/bench/record"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/limit"
 	"guildhall/pkg/op"
@@ -111,6 +112,9 @@ func post(c *op.Call, in PostIn) (PostOut, error) {
 		return PostOut{}, err
 	}
 	c.Create(OwnKey(p.ID, w.PostedAt, w.ID), ownEntry{w.ID, w.PostedAt})
+	if err := record.Ledger(c, record.TargetPosted, record.Refs{TargetID: w.ID}, nil); err != nil {
+		return PostOut{}, err
+	}
 	if err := w.Save(c); err != nil {
 		return PostOut{}, err
 	}

@@ -120,6 +120,8 @@ type Want struct {
 	DealID string `json:"deal_id,omitempty"`
 	// Signed is set while the live deal is countersigned: every plan is frozen then.
 	Signed bool `json:"signed,omitempty"`
+	// EndedAt is when the want was closed or its attempt ended without a repost.
+	EndedAt *time.Time `json:"ended_at,omitempty"`
 	// DealIDs are the deals of all rounds, oldest first.
 	DealIDs []string `json:"deal_ids,omitempty"`
 	// Listed is the time part of the want's row in the open list while it is there.
@@ -219,6 +221,9 @@ func Own(c *op.Call, person, id string) (Want, error) {
 	return w, err
 }
 
+// RoundField is the counter of the bids of a round.
+func RoundField(round int) string { return fmt.Sprintf("bids_%d", round) }
+
 // TakesBids tells whether new bids are taken: open, no bid accepted, a slot free.
 func (w *Want) TakesBids() bool {
 	return w.Status == Open && w.BidID == "" && w.FreeSlot() > 0
@@ -281,6 +286,13 @@ type openEntry struct {
 	PostedAt  time.Time `json:"posted_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Practice  bool      `json:"practice,omitempty"`
+}
+
+// LoadBrief reads a want as agents' reads start from it: one row, free of what only its
+// person needs.
+func LoadBrief(c *op.Call, id string) (Want, bool, error) {
+	b, found, err := op.Load[storedBrief](c, BriefKey(id))
+	return b.Want, found, err
 }
 
 // Save stages a changed want that this call has loaded (or a new one), together with its
