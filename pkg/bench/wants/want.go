@@ -277,8 +277,8 @@ func (w *Want) FinishText() string {
 	return words + ": " + w.Finish.Sentence
 }
 
-// openEntry is a row of the open list: enough for the public board.
-type openEntry struct {
+// Entry is a row of the open list: enough for the public board.
+type Entry struct {
 	TargetID  string    `json:"target_id"`
 	Want      string    `json:"want"`
 	Ceiling   *int64    `json:"ceiling_cents"`
@@ -330,6 +330,12 @@ func (w *Want) Save(c *op.Call) error {
 	return nil
 }
 
-func (w *Want) entry() openEntry {
-	return openEntry{w.ID, w.Text, w.Ceiling(), w.Timeline, w.PostedAt, w.UpdatedAt, w.Practice}
+// ReadEntry reads a row of the open list.
+func ReadEntry(r table.Row) (e Entry, err error) {
+	err = op.Decode(r.Data, &e)
+	return e, err
+}
+
+func (w *Want) entry() Entry {
+	return Entry{w.ID, w.Text, w.Ceiling(), w.Timeline, w.PostedAt, w.UpdatedAt, w.Practice}
 }

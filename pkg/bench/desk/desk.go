@@ -1,0 +1,6 @@
+package desk
+
+import "guildhall/pkg/op"
+
+// Operations of the desk.
+var Operations = []*op.Operation{Brief, OpenTargets, Board}
