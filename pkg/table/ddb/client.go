@@ -86,6 +86,9 @@ func (c *client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 		if p := in.TransactItems[i].Put; p != nil {
 			p.ReturnValuesOnConditionCheckFailure = allOld
 		}
+		if u := in.TransactItems[i].Update; u != nil {
+			u.ReturnValuesOnConditionCheckFailure = allOld
+		}
 	}
 	u := usageOf(ctx)
 	in.ReturnConsumedCapacity = u.ask()

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/guregu/dynamo/v2"
 
 	"guildhall/pkg/table"
@@ -48,10 +47,10 @@ func (s *Store) settle(ctx context.Context, tx *table.Tx, send func(context.Cont
 		if err == nil {
 			return nil
 		}
-		v, old, unseen := judge(err)
+		v, failures := judge(err)
 		switch v {
 		case conflict:
-			return s.conflict(ctx, tx, seen, old, unseen)
+			return s.conflict(ctx, tx, seen, failures)
 		case other:
 			return translateCanceled(ctx, err)
 		}
@@ -69,50 +68,56 @@ func (s *Store) settle(ctx context.Context, tx *table.Tx, send func(context.Cont
 // attempt of a single write has an unknown outcome and the row is not ours (any more), nobody
 // can tell, and the honest answer is that the outcome is unknown. A transaction needs no such
 // doubt: its token makes DynamoDB repeat the first attempt's answer.
-func (s *Store) conflict(ctx context.Context, tx *table.Tx, seen *attempts, old []map[string]types.AttributeValue, unseen []int) error {
-	for _, item := range old {
-		var r record
-		if err := r.UnmarshalDynamoItem(item); err != nil {
-			return err
-		}
-		if r.Version == tx.ID {
+func (s *Store) conflict(ctx context.Context, tx *table.Tx, seen *attempts, failures []failure) error {
+	rows, err := s.found(ctx, tx, failures)
+	if err != nil {
+		return err
+	}
+	full := 0
+	for i, f := range failures {
+		switch w := tx.Writes[f.at]; {
+		case w.Marks() && rows[i].Version == tx.ID:
 			return nil
+		case w.Kind == table.Add && rows[i].Version == table.CounterVersion:
+			full++
 		}
 	}
-	ours, err := s.carriesID(ctx, tx, unseen)
 	switch {
-	case err != nil:
-		return err
-	case ours:
-		return nil
+	case full == len(failures):
+		return fmt.Errorf("%w: a counter of commit %s would pass %d", table.ErrTooLarge, tx.ID, table.MaxCounter)
 	case len(tx.Writes) == 1 && tx.Writes[0].Kind != table.Add && seen.unknown:
 		return fmt.Errorf("%w: the first attempt's answer was lost and the row has changed", table.ErrUnavailable)
 	}
 	return fmt.Errorf("%w: commit %s", table.ErrConflict, tx.ID)
 }
 
-// carriesID reads the rows whose failed condition came back without an item: on AWS the row
-// is absent then, but some emulators never send it.
-func (s *Store) carriesID(ctx context.Context, tx *table.Tx, positions []int) (bool, error) {
+// found returns the row behind each failure, where it matters. What DynamoDB did not send is
+// read: on AWS such a row is absent, but some emulators never send any.
+func (s *Store) found(ctx context.Context, tx *table.Tx, failures []failure) ([]table.Row, error) {
+	rows := make([]table.Row, len(failures))
+	var unseen []int
 	var keys []table.Key
-	for _, i := range positions {
-		if i >= len(tx.Writes) {
-			continue
+	for i, f := range failures {
+		if f.at >= len(tx.Writes) {
+			return nil, fmt.Errorf("ddb: a reason for write %d of %d", f.at, len(tx.Writes))
 		}
-		if w := tx.Writes[i]; w.Marks() {
-			keys = append(keys, w.Key)
+		w := tx.Writes[f.at]
+		switch {
+		case len(f.item) > 0:
+			var r record
+			if err := r.UnmarshalDynamoItem(f.item); err != nil {
+				return nil, err
+			}
+			rows[i] = r.Row
+		case w.Marks() || w.Kind == table.Add:
+			unseen, keys = append(unseen, i), append(keys, w.Key)
 		}
 	}
-	rows, err := s.Get(ctx, keys...)
-	if err != nil {
-		return false, err
+	read, err := s.Get(ctx, keys...)
+	for n, r := range read {
+		rows[unseen[n]] = r
 	}
-	for _, r := range rows {
-		if r.Version == tx.ID {
-			return true, nil
-		}
-	}
-	return false, nil
+	return rows, err
 }
 
 // check is a commit that only looks at one row.

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"guildhall/pkg/table"
 	"guildhall/pkg/table/ddb/stub"
@@ -321,4 +325,57 @@ func TestCancellationEndsACallAtOnce(t *testing.T) {
 			t.Errorf("answered %v", err)
 		}
 	})
+}
+
+func TestAFullCounterIsTooLargeAndNoConflict(t *testing.T) {
+	for _, images := range []bool{true, false} {
+		server, s, _ := stage(t)
+		server.NoOldImages = !images
+		commit(t, s, "c1", add(sumC, table.MaxCounter))
+		for name, writes := range map[string][]table.Write{
+			"alone":        {add(sumC, 1)},
+			"among others": {create(rowB, "x"), add(sumC, 1)},
+		} {
+			err := s.Commit(context.Background(), &table.Tx{ID: name, Writes: writes})
+			if !errors.Is(err, table.ErrTooLarge) {
+				t.Errorf("images %v, %s: answered %v", images, name, err)
+			}
+		}
+		err := s.Commit(context.Background(), &table.Tx{ID: "both", Writes: []table.Write{create(rowA, "x"), add(sumC, 1)}})
+		if !errors.Is(err, table.ErrConflict) {
+			t.Errorf("images %v, with a conflict: answered %v", images, err)
+		}
+		err = s.Commit(context.Background(), &table.Tx{ID: "data", Writes: []table.Write{add(rowA, 1)}})
+		if !errors.Is(err, table.ErrConflict) {
+			t.Errorf("images %v, on a row with data: answered %v", images, err)
+		}
+	}
+}
+
+func TestReasonsAreReadByPosition(t *testing.T) {
+	none, failed, clash := types.CancellationReason{}, types.CancellationReason{Code: aws.String(reasonConditionFailed)},
+		types.CancellationReason{Code: aws.String(reasonConflict)}
+	named := types.CancellationReason{Code: aws.String(reasonNone)}
+	unknown := types.CancellationReason{Code: aws.String("Novelty")}
+	for _, c := range []struct {
+		reasons []types.CancellationReason
+		want    verdict
+		at      []int
+	}{
+		{nil, other, nil},
+		{[]types.CancellationReason{none, named, unknown}, other, nil},
+		{[]types.CancellationReason{none, failed, named, failed}, conflict, []int{1, 3}},
+		{[]types.CancellationReason{clash, none}, again, nil},
+		{[]types.CancellationReason{clash, failed}, conflict, []int{1}},
+		{[]types.CancellationReason{failed, clash}, conflict, []int{0}},
+	} {
+		v, failures := judgeReasons(c.reasons)
+		var at []int
+		for _, f := range failures {
+			at = append(at, f.at)
+		}
+		if v != c.want || !slices.Equal(at, c.at) {
+			t.Errorf("%v: verdict %d at %v, want %d at %v", c.reasons, v, at, c.want, c.at)
+		}
+	}
 }

@@ -71,49 +71,46 @@ const (
 	again                   // a race or a throttle inside DynamoDB: worth repeating
 )
 
-// judge reads a refused commit. Of the items that failed their condition it returns those
-// that DynamoDB sent along, and the positions of those it did not.
-func judge(err error) (v verdict, old []map[string]types.AttributeValue, unseen []int) {
+// failure is a write whose condition failed.
+type failure struct {
+	at   int                             // position in the commit
+	item map[string]types.AttributeValue // the item it found, where DynamoDB sent it along
+}
+
+// judge reads a refused commit.
+func judge(err error) (verdict, []failure) {
 	var failed *types.ConditionalCheckFailedException
 	var canceled *types.TransactionCanceledException
 	var api smithy.APIError
 	switch {
 	case errors.As(err, &failed):
-		if len(failed.Item) == 0 {
-			return conflict, nil, []int{0}
-		}
-		return conflict, []map[string]types.AttributeValue{failed.Item}, nil
+		return conflict, []failure{{item: failed.Item}}
 	case errors.As(err, &canceled):
 		return judgeReasons(canceled.CancellationReasons)
 	case errors.As(err, &api):
 		switch api.ErrorCode() {
 		case codeTxConflict, codeTxInProgress:
-			return again, nil, nil
+			return again, nil
 		}
 	}
-	return other, nil, nil
+	return other, nil
 }
 
 // judgeReasons reads the reasons by position; no code means None. A failed condition
 // outweighs a conflict: the rows have moved on, repeating cannot help.
-func judgeReasons(reasons []types.CancellationReason) (v verdict, old []map[string]types.AttributeValue, unseen []int) {
+func judgeReasons(reasons []types.CancellationReason) (v verdict, failures []failure) {
 	for i, r := range reasons {
-		switch code := aws.ToString(r.Code); code {
-		case "", reasonNone:
+		switch aws.ToString(r.Code) {
 		case reasonConditionFailed:
 			v = conflict
-			if len(r.Item) > 0 {
-				old = append(old, r.Item)
-			} else {
-				unseen = append(unseen, i)
-			}
+			failures = append(failures, failure{i, r.Item})
 		case reasonConflict, reasonThrottled, reasonThroughput:
 			if v == other {
 				v = again
 			}
 		}
 	}
-	return v, old, unseen
+	return v, failures
 }
 
 // translateCanceled finds the reason that made a transaction impossible; the exception itself
