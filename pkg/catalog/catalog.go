@@ -5,6 +5,8 @@ package catalog
 
 import (
 	"guildhall/pkg/account"
+	"guildhall/pkg/bench/bids"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/op"
@@ -25,7 +27,9 @@ type Part struct {
 var parts = []Part{
 	{Path: "mail/outbox", Effects: outbox.Effects},
 	{Path: "account", Context: "person", Operations: account.Operations},
+	{Path: "bench/registry", Context: "bench", Operations: registry.Operations},
 	{Path: "bench/wants", Context: "bench", Operations: wants.Operations},
+	{Path: "bench/bids", Context: "bench", Operations: bids.Operations},
 }
 
 // Contexts are the owners of clocks, in the order of the documents.

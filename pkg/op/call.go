@@ -323,3 +323,6 @@ func Decode(data []byte, v any) error {
 	}
 	return json.Unmarshal(data, v)
 }
+
+// RawValue is a stored value kept as its JSON bytes.
+type RawValue = json.RawMessage

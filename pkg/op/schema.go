@@ -98,7 +98,7 @@ func ownSchema(t reflect.Type) *Schema {
 	}
 	_, isText := v.(encoding.TextMarshaler)
 	_, isJSON := v.(json.Marshaler)
-	described := t.Kind() == reflect.Struct && slices.ContainsFunc(reflect.VisibleFields(t), reflect.StructField.IsExported)
+	described := t.Kind() == reflect.Struct && tagged(t)
 	switch {
 	case t == timeType:
 		return &Schema{Type: "string", Format: "date-time"}
@@ -110,6 +110,21 @@ func ownSchema(t reflect.Type) *Schema {
 		return &Schema{Type: "string", Format: "byte"}
 	}
 	return nil
+}
+
+// tagged tells whether a struct has exported fields and names all of them.
+func tagged(t reflect.Type) bool {
+	some := false
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.IsExported() || f.Anonymous {
+			continue
+		}
+		if f.Tag.Get("json") == "" && !bound(f) {
+			return false
+		}
+		some = true
+	}
+	return some
 }
 
 func structSchema(t reflect.Type, outer []reflect.Type) *Schema {

@@ -269,12 +269,17 @@ type word string
 
 func (word) MarshalText() ([]byte, error) { return nil, nil }
 
+type bare struct{ Name string }
+
+func (bare) MarshalJSON() ([]byte, error) { return []byte(`[]`), nil }
+
 func TestTypesThatWriteThemselvesAreNotDescribedByTheirKind(t *testing.T) {
 	for want, typ := range map[string]reflect.Type{
-		`{}`:                                     reflect.TypeFor[stamp](),
-		`{"type":"string"}`:                      reflect.TypeFor[word](),
-		`{"format":"byte","type":"string"}`:      reflect.TypeFor[[]byte](),
-		`{"format":"date-time","type":"string"}`: reflect.TypeFor[time.Time](),
+		`{}`:                                              reflect.TypeFor[stamp](),
+		`{"items":{},"type":"array"}`:                     reflect.TypeFor[[]bare](),
+		`{"type":"string"}`:                               reflect.TypeFor[word](),
+		`{"format":"byte","type":"string"}`:               reflect.TypeFor[[]byte](),
+		`{"format":"date-time","type":"string"}`:          reflect.TypeFor[time.Time](),
 		`{"format":"date-time","type":["string","null"]}`: reflect.TypeFor[*time.Time](),
 		`{"type":["string","null"]}`:                      reflect.TypeFor[op.Field[string]](),
 	} {

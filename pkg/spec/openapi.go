@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,8 +26,8 @@ func OpenAPI(ops []*op.Operation, codes Codes) ([]byte, error) {
 	b := &builder{codes: codes, schemas: object{"Fault": faultSchema}, used: map[string]bool{}}
 	paths := object{}
 	for _, o := range op.Sort(ops) {
-		if o.Hidden {
-			continue
+		if o.Hidden || o.Success() >= 300 {
+			continue // an address that only redirects is no operation of the document
 		}
 		doc, err := b.operation(o)
 		if err != nil {
@@ -167,53 +166,6 @@ func (b *builder) requestBody(o *op.Operation) (object, error) {
 	}
 	required := body.Raw != nil || slices.ContainsFunc(body.Properties, func(p op.Property) bool { return p.Required })
 	return object{"required": required, "content": content}, nil
-}
-
-// hoist moves the $defs of a given schema into the document's components, where its
-// references can find them.
-func (b *builder) hoist(o *op.Operation, raw []byte) (any, error) {
-	var schema object
-	if err := json.Unmarshal(raw, &schema); err != nil {
-		return nil, err
-	}
-	defs, _ := schema["$defs"].(object)
-	for _, k := range []string{"$defs", "$schema", "$id"} {
-		delete(schema, k)
-	}
-	name := func(def string) string { return o.Context() + "." + def }
-	for def, s := range defs {
-		if old, taken := b.schemas[name(def)]; taken && fmt.Sprint(old) != fmt.Sprint(relink(s, name)) {
-			return nil, fmt.Errorf("two schemas are called %s", name(def))
-		}
-		b.schemas[name(def)] = relink(s, name)
-	}
-	return relink(schema, name), nil
-}
-
-var defRef = regexp.MustCompile(`^#/\$defs/(.+)$`)
-
-// relink copies a schema with its references into $defs turned into the components.
-func relink(v any, name func(string) string) any {
-	switch v := v.(type) {
-	case object:
-		out := object{}
-		for k, e := range v {
-			s, ok := e.(string)
-			if m := defRef.FindStringSubmatch(s); ok && k == "$ref" && m != nil {
-				out[k] = "#/components/schemas/" + name(m[1])
-				continue
-			}
-			out[k] = relink(e, name)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = relink(e, name)
-		}
-		return out
-	}
-	return v
 }
 
 // responses lists the success and every refusal by status.

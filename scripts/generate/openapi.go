@@ -54,7 +54,7 @@ func (g *generator) codes() spec.Codes {
 		} {
 			var kinds []fault.Kind
 			for _, m := range made {
-				if k := kindsByName[m.Kind]; m.Code == code && near(m) && !slices.Contains(kinds, k) {
+				if k := kindsByName[m.Kind]; m.Makes(code) && near(m) && !slices.Contains(kinds, k) {
 					kinds = append(kinds, k)
 				}
 			}
@@ -62,17 +62,21 @@ func (g *generator) codes() spec.Codes {
 				return kinds
 			}
 		}
-		return g.tabled(made, context, code)
+		if kinds := g.tabled(made, dir, context, code); len(kinds) > 0 {
+			return kinds
+		}
+		return g.tabled(made, context, context, code)
 	}
 }
 
-// tabled is for a code that stands in a table of its context: its kinds are those of the
-// places of the context that make a fault with a code that is no constant.
-func (g *generator) tabled(made []source.Made, context, code string) []fault.Kind {
+// tabled is for a code that stands in a table of its context: its kind is the one with
+// which dir makes faults whose code is no constant.
+func (g *generator) tabled(made []source.Made, dir, context, code string) []fault.Kind {
 	var kinds []fault.Kind
 	for _, m := range made {
 		k := kindsByName[m.Kind]
-		if m.Code == "" && strings.HasPrefix(m.Dir, context+"/") && !slices.Contains(kinds, k) {
+		inside := m.Dir == dir || strings.HasPrefix(m.Dir, dir+"/")
+		if m.Code == "" && inside && !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
 		}
 	}

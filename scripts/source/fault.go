@@ -13,6 +13,22 @@ const faultPackage = Module + "/pkg/fault"
 // is "" where it is no constant.
 type Made struct{ Dir, Kind, Code string }
 
+// Makes tells whether the place makes a code; "*" in its own stands for anything.
+func (m Made) Makes(code string) bool {
+	rest, last := code, strings.LastIndexByte(m.Code, '*')
+	if last < 0 {
+		return m.Code == code
+	}
+	for part := range strings.SplitSeq(m.Code, "*") {
+		_, after, ok := strings.Cut(rest, part)
+		if !ok {
+			return false
+		}
+		rest = after
+	}
+	return strings.HasPrefix(code, m.Code[:strings.IndexByte(m.Code, '*')]) && strings.HasSuffix(code, m.Code[last+1:])
+}
+
 // helper is a function that makes a fault with the code it is given.
 type helper struct {
 	dir, name, kind string
@@ -44,6 +60,7 @@ func (t *Tree) Faults() []Made {
 			fn, _ := d.(*ast.FuncDecl)
 			ast.Inspect(d, func(n ast.Node) bool {
 				s.look(f, fn, elements(n), name)
+				s.entry(f, n, name)
 				return true
 			})
 		}
@@ -90,10 +107,34 @@ func (s *scan) look(f *File, fn *ast.FuncDecl, list []ast.Expr, pkg string) {
 	}
 }
 
-// text is the value of a string constant.
+// entry finds a code that a map literal gives a kind: {"name_taken": fault.Conflict}.
+func (s *scan) entry(f *File, n ast.Node, pkg string) {
+	kv, ok := n.(*ast.KeyValueExpr)
+	if !ok {
+		return
+	}
+	code, constant := s.text(f.Dir, kv.Key)
+	if kind := kindName(kv.Value, pkg); kind != "" && constant && code != "" {
+		s.made = append(s.made, Made{f.Dir, kind, code})
+	}
+}
+
+// text is the value of a string constant; what is put together has "*" for its variable
+// parts.
 func (s *scan) text(dir string, e ast.Expr) (string, bool) {
 	if v, ok := String(e); ok {
 		return v, true
+	}
+	if b, ok := e.(*ast.BinaryExpr); ok && b.Op == token.ADD {
+		x, okX := s.text(dir, b.X)
+		y, okY := s.text(dir, b.Y)
+		if !okX {
+			x = "*"
+		}
+		if !okY {
+			y = "*"
+		}
+		return x + y, okX || okY
 	}
 	if id, ok := e.(*ast.Ident); ok {
 		v, ok := s.consts[dir][id.Name]
