@@ -6,6 +6,7 @@ package catalog
 import (
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
+	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/mail/outbox"
@@ -28,8 +29,9 @@ var parts = []Part{
 	{Path: "mail/outbox", Effects: outbox.Effects},
 	{Path: "account", Context: "person", Operations: account.Operations},
 	{Path: "bench/registry", Context: "bench", Operations: registry.Operations},
+	{Path: "bench/money", Context: "bench", Timers: money.Timers, Effects: money.Effects},
 	{Path: "bench/wants", Context: "bench", Operations: wants.Operations},
-	{Path: "bench/bids", Context: "bench", Operations: bids.Operations},
+	{Path: "bench/bids", Context: "bench", Operations: bids.Operations, Timers: bids.Timers},
 }
 
 // Contexts are the owners of clocks, in the order of the documents.

@@ -19,6 +19,19 @@ const (
 // TickID is the scheduled job that asks every context's sweep to look at its clock.
 const TickID = "edge.clock.tick"
 
+// DefaultFolder holds the function behind the API's $default route: it answers what no
+// operation serves (404, 405 with Allow, OPTIONS) in the envelope of all refusals.
+const DefaultFolder = "edge/default"
+
+// Routes lists every operation as "METHOD /path", for the function that answers the rest.
+func Routes() []string {
+	var all []string
+	for _, o := range Operations() {
+		all = append(all, o.Method+" "+o.Path)
+	}
+	return all
+}
+
 // SweepID is the job that fires a context's timers and does its effects.
 func SweepID(context string) string { return context + ".sweep" }
 

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	idForm   = regexp.MustCompile(`^[a-z]+(\.[a-z0-9_]+)+$`)
+	idForm   = regexp.MustCompile(`^[a-z]+(\.[a-z0-9_-]+)+$`)
 	wildcard = regexp.MustCompile(`\{[^}]*\}`)
 	auths    = []op.Auth{op.Public, op.Maker, op.Person, op.Steward, op.Admin, op.Account, op.Visitor, op.Agent, op.Webhook}
 	methods  = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}

@@ -69,7 +69,18 @@ func (g *generator) functions() error {
 			return err
 		}
 	}
-	return nil
+	return g.unserved()
+}
+
+// unserved makes the function that answers what no operation serves.
+func (g *generator) unserved() error {
+	var b strings.Builder
+	b.WriteString("lambda.Default(\n")
+	for _, r := range catalog.Routes() {
+		fmt.Fprintf(&b, "%q,\n", r)
+	}
+	b.WriteString(")")
+	return g.function(catalog.DefaultFolder, "Command default answers what no operation serves.", b.String(), nil)
 }
 
 func ports(t op.Touch, imports ...string) []string {

@@ -89,6 +89,9 @@ func (s *scan) look(f *File, fn *ast.FuncDecl, list []ast.Expr, pkg string) {
 	kind := ""
 	for _, e := range list {
 		if kv, is := e.(*ast.KeyValueExpr); is {
+			if _, field := kv.Key.(*ast.Ident); !field {
+				return // a map
+			}
 			e = kv.Value
 		}
 		if kind == "" {

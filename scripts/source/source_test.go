@@ -67,7 +67,7 @@ func wrong(field, code string) error { return fault.New(fault.Invalid, code, "Wr
 
 var table = []row{{fault.Gone, "thing_gone"}, {Kind: fault.Busy, Code: "thing_busy"}}
 
-var byCode = map[string]fault.Kind{"by_map": fault.TooLarge}
+var byCode = map[string]fault.Kind{"by_map": fault.TooLarge, "by_map_too": fault.Gone}
 
 func joined(s string) error { return fault.New(fault.Conflict, "cannot open a "+s+" thing", "") }
 
@@ -118,7 +118,7 @@ func TestFaultsAreFoundWithTheirKinds(t *testing.T) {
 	slices.Sort(got)
 	want := []string{"pkg/other Invalid far_bad", "pkg/things Busy thing_busy", "pkg/things Conflict cannot open a * thing",
 		"pkg/things Conflict shelf_closed", "pkg/things Forbidden ",
-		"pkg/things Gone thing_gone", "pkg/things Invalid name_bad", "pkg/things TooLarge by_map"}
+		"pkg/things Gone by_map_too", "pkg/things Gone thing_gone", "pkg/things Invalid name_bad", "pkg/things TooLarge by_map"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}

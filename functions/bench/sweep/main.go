@@ -4,9 +4,16 @@
 package main
 
 import (
+	"slices"
+
+	"guildhall/pkg/bench/bids"
+	"guildhall/pkg/bench/money"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
 	_ "guildhall/pkg/wire/sesmail"
+	_ "guildhall/pkg/wire/stripepay"
 )
 
-func main() { lambda.Sweep("bench", nil, outbox.Effects) }
+func main() {
+	lambda.Sweep("bench", slices.Concat(money.Timers, bids.Timers), slices.Concat(outbox.Effects, money.Effects))
+}
