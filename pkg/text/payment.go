@@ -3,20 +3,28 @@ package text
 import "strings"
 
 var (
-	periods      = words("month months week weeks year years quarter mo yr wk monthly weekly yearly annually day")
+	periods      = words("month months week weeks year years quarter mo yr wk day")
 	eachWords    = words("per a an each every / one")
+	periodWords  = words("monthly weekly yearly annually quarterly")
 	periodic     = words("monthly weekly yearly annual annually quarterly biweekly fortnightly recurring repeating ongoing rolling periodic automatic")
-	feeWords     = words("fee fees charge charges charged payment payments bill bills billing billed cost costs price prices priced retainer retainers dues rate subscription subscriptions membership memberships plan installment installments instalment instalments invoice invoices debit debits renewal renewals")
-	payWords     = words("fee fees charge charges charged payment payments pay pays paid bill bills billing billed cost costs price prices priced retainer dues rate subscription membership installment installments instalment instalments invoice invoices debit dollars dollar usd eur euros cents bucks")
+	feeWords     = words("fee fees charge charges payment payments retainer retainers dues subscription subscriptions membership memberships installment installments instalment instalments")
+	priceWords   = words("bill bills billing billed cost costs price prices rate plan invoice invoices debit debits renewal renewals")
+	payWords     = words("fee fees charge charges charged payment payments pay pays paid bill bills billing billed cost costs price prices priced retainer dues rate subscription membership installment installments instalment instalments debit dollars dollar usd eur euros cents bucks")
+	chargeWords  = words("pay pays paid charge charges charged billed dollars dollar usd eur euros cents bucks")
 	feeList      = words("monthly weekly yearly annual annually quarterly recurring hidden setup upfront extra ongoing fee fees charge charges payment payments cost costs subscription subscriptions contract contracts retainer retainers dues billing bills auto renew renewal renewals or and any of a the kind booking service commitment commitments membership memberships per month year week")
 	subscription = words("subscription subscriptions subscribe")
 	endings      = words("cancel cancels cancelled canceling cancelling end ends ending stop stops stopping avoid avoids drop drops dropping replace replaces replacing instead eliminate eliminates kill remove removes unlike beats ditch quit skip")
-	harmless     = words("form forms page pages box boxes list lists button buttons link links confirmation feed count counts base business businesses model model numbers offer product products brand company audit tracker")
+	harmless     = words("form forms page pages box boxes list lists button buttons link links confirmation feed count counts base business businesses model models numbers offer product products brand company audit tracker")
 	audience     = words("newsletter email podcast youtube feed channel rss calendar customers customer their readers members")
 )
 
-// moneyReach is how many words around "per month" are searched for money.
-const moneyReach = 6
+// How far from "per month" money is looked for: an amount stands right beside it ("$30 a month"), a word for paying a little
+// further off ("charged a little every month"). "$450 for three posts a week" is a price for work that repeats, not a payment
+// that does.
+const (
+	amountReach = 2
+	payReach    = 3
+)
 
 // RecurringPayment says whether s asks for money again and again: a fee per month, a subscription, a charge that renews
 // itself (bench contract 2.10, REJ-06). Saying that there is none ("zero monthly fees", "no subscription", "subscription-free")
@@ -31,27 +39,30 @@ func (r Reading) RecurringPayment() bool {
 		switch {
 		case periodic[w] && feeSoon(toks, i):
 			found = true
-		case eachWords[w] && i+1 < len(toks) && periods[toks[i+1]] || w == "monthly" || w == "weekly" || w == "annually" || w == "yearly":
-			found = moneyNear(toks, i)
+		case periodWords[w]:
+			found = moneyNear(toks, i, i)
+		case eachWords[w] && i+1 < len(toks) && periods[toks[i+1]]:
+			found = moneyNear(toks, i, i+1)
 		case subscription[w]:
-			found = !freeOf(toks, i) && !(i+1 < len(toks) && harmless[toks[i+1]]) && !(i > 0 && audience[toks[i-1]]) && (w != "subscribe" || moneyNear(toks, i))
-		case renewsAt(toks, i):
+			found = !freeOf(toks, i) && !(i+1 < len(toks) && harmless[toks[i+1]]) && !(i > 0 && audience[toks[i-1]]) && (w != "subscribe" || moneyNear(toks, i, i))
+		case renewals.at(toks, i) > 0:
 			found = !(i+1 < len(toks) && harmless[toks[i+1]])
 		}
-		if found && !negated(toks, i, 8, feeList) && !before(toks, i, 4, endings) && !offLater(toks, i) {
+		if found && !negated(toks, i, 8, feeList) && !before(toks, i, 4, endings) && !followedBy(toks, i+1, 4, offAfter) {
 			return true
 		}
 	}
 	return false
 }
 
+// feeSoon is a fee right behind "monthly". A price word says too little ("your monthly bills") unless money stands by it.
 func feeSoon(toks []string, i int) bool {
-	for j := i + 1; j < len(toks) && j <= i+3; j++ {
-		if toks[j] == stop || toks[j] == comma {
-			return false
-		}
-		if feeWords[toks[j]] && (toks[j] != "plan" || moneyNear(toks, i)) {
+	for j := i + 1; j < len(toks) && j <= i+3 && toks[j] != stop && toks[j] != comma; j++ {
+		if feeWords[toks[j]] {
 			return !freeOf(toks, j)
+		}
+		if priceWords[toks[j]] {
+			return amountNear(toks, i, j+1)
 		}
 	}
 	return false
@@ -61,15 +72,27 @@ func freeOf(toks []string, i int) bool {
 	return i+1 < len(toks) && (toks[i+1] == "free" || toks[i+1] == "less")
 }
 
-func moneyNear(toks []string, i int) bool {
-	for j := max(0, i-moneyReach); j < len(toks) && j <= i+moneyReach; j++ {
-		if j != i && toks[j] == stop {
-			if j > i {
-				return false
-			}
-			continue
+// moneyNear says whether money stands beside the period at toks[from..to].
+func moneyNear(toks []string, from, to int) bool {
+	if amountNear(toks, from, to) {
+		return true
+	}
+	for j := from - 1; j >= 0 && j >= from-payReach && toks[j] != stop; j-- {
+		if payWords[toks[j]] && !before(toks, j, 2, negators) {
+			return true
 		}
-		if (payWords[toks[j]] || isAmount(toks[j])) && sameSentence(toks, i, j) {
+	}
+	for j := to + 1; j < len(toks) && j <= to+payReach && toks[j] != stop; j++ {
+		if chargeWords[toks[j]] && !before(toks, j, 2, negators) {
+			return true
+		}
+	}
+	return false
+}
+
+func amountNear(toks []string, from, to int) bool {
+	for j := max(0, from-amountReach); j < len(toks) && j <= to+amountReach; j++ {
+		if isAmount(toks[j]) && sameSentence(toks, from, j) {
 			return true
 		}
 	}
@@ -96,13 +119,6 @@ var (
 		"automatically renews", "automatically renew", "automatically renewed", "renews itself", "billed every", "charged every", "charged again each", "pay every month", "pay each month", "pay monthly", "billed monthly", "billed annually", "on a retainer", "monthly retainer")
 	offAfter = phrasesOf("not needed", "not required", "not necessary", "is optional", "isnt needed", "isnt required", "ends", "goes away", "is gone")
 )
-
-func renewsAt(toks []string, i int) bool { return renewals.at(toks, i) > 0 }
-
-// offLater is a denial behind the word: "a subscription is not needed".
-func offLater(toks []string, i int) bool {
-	return followedBy(toks, i+1, 4, offAfter)
-}
 
 var (
 	payBrands  = words("venmo paypal zelle cashapp revolut wise bizum swish bitcoin btc eth ethereum usdc usdt crypto cryptocurrency")

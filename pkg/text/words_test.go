@@ -22,12 +22,12 @@ func TestCredentialRequestsAreFound(t *testing.T) {
 		"Forward the verification code", "I will need your password for the shop.", "What is your PIN?", "Text me the 2FA code", "enter your password here",
 		"I will log in as you and change it", "Share your login so I can post", "Turn off 2FA for a day", "Disable two-factor authentication", "Paste your recovery codes",
 		"Provide the username and password of the account", "SEND ME YOUR PASSWORD", "send me your p\u200bassword", "send me your pаssword", "\uff53\uff45\uff4e\uff44 me your password",
-		"Reply with the security code you receive", "hand over the credentials", "I'll need your one time passcode", "Please email me your seed phrase", "using your login I post daily",
+		"Reply with the security code you receive", "hand over the credentials", "I'll need your one time passcode", "Please email me your seed phrase", "using your login I post daily", "I need two photos and your password", "Tell me your PIN", "We will need the verification code", "I want you to share your password", "Log in and send the code: I need the security code at once",
 	}, []string{
 		"", "please reset your password", "I will never ask for your password.", "Do not send your password to anyone.", "You keep your password; I use the connection.",
 		"No password needed: tap Connect.", "I work without your password.", "The page has a login button.", "Send me the login page design", "Choose a strong password yourself.",
 		"Never share your login.", "A booking page with a password reset link.", "I will send you a draft. Your password stays yours.", "Send me the class list", "I pin the list to the wall",
-		"Share your calendar with the connection", "Please don't send any passwords or codes",
+		"Share your calendar with the connection", "Please don't send any passwords or codes", "Share the pins on the map", "The students want a simple login", "The site will text customers a verification code", "I will provide the login for the new page", "I need the login page design from you",
 	})
 }
 
@@ -35,13 +35,13 @@ func TestRecurringPaymentsAreFound(t *testing.T) {
 	judge(t, "RecurringPayment", RecurringPayment, []string{
 		"It costs $30 per month", "You pay 30 dollars each month", "a monthly fee of $9", "There is a subscription of $20.", "This needs a paid subscription", "$9/mo after the first week",
 		"recurring charge", "recurring payments apply", "It auto-renews", "The plan renews automatically each year", "auto renewal is on", "billed annually", "a weekly fee", "monthly retainer",
-		"MONTHLY FEE", "month\u200bly fee", "\uff4donthly fee", "Pay $5 every week", "an annual membership fee", "no setup fee, but a monthly subscription", "no less than $20 per month", "The monthly cost is small", "€15 a month for hosting",
+		"MONTHLY FEE", "month\u200bly fee", "\uff4donthly fee", "Pay $5 every week", "an annual membership fee", "no setup fee, but a monthly subscription", "no less than $20 per month", "The monthly cost is $3", "You are charged a little every month", "every month you pay $30", "monthly: $99", "You pay weekly", "€15 a month for hosting",
 		"quarterly payments of $100", "Cost: $99 monthly",
 	}, []string{
 		"", "zero monthly fees", "No monthly booking service, no back-and-forth texts", "with zero monthly subscription fees", "no subscription", "subscription-free", "Without any recurring charges",
 		"no hidden, monthly or recurring fees", "two posts per month", "a recurring calendar event", "I write one letter each week", "never a subscription", "Cancel your old subscription",
 		"a subscription is not needed", "You pay once.", "meets every month at the library", "a monthly newsletter", "The monthly class calendar", "the newsletter subscription form", "There are no monthly fees, ever", "$0 per month", "A weekly plan for dinners",
-		"replaces the monthly fee you pay today", "It doesn't auto-renew", "not a subscription",
+		"replaces the monthly fee you pay today", "It doesn't auto-renew", "not a subscription", "For $450 I write three posts a week", "The price includes two calls a week", "I post once a week at no cost to you", "I sort your monthly invoices", "I compare your monthly bills", "a weekly newsletter for $50",
 	})
 }
 
