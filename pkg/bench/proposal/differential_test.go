@@ -75,9 +75,12 @@ func verdicts(t *testing.T, schema *jsonschema.Resolved, v any, isEasy bool, rep
 		target.FrozenProbability = ptr(0.5)
 	}
 	schemaErr := schema.Validate(v)
-	_, rej := Validate(raw, target, Bid)
+	p, rej := Validate(raw, target, Bid)
 	if schemaErr != nil && rej == nil && !forgiven(v) {
 		t.Fatalf("the schema refuses what the validator takes: %v\n%s\n%s", schemaErr, raw, replay)
+	}
+	if rej == nil {
+		storedFormIsStable(t, p, target, replay)
 	}
 	if schemaErr == nil && rej != nil {
 		d, _ := newDraft(raw, target)
@@ -86,6 +89,28 @@ func verdicts(t *testing.T, schema *jsonschema.Resolved, v any, isEasy bool, rep
 		}
 	}
 	return schemaErr != nil && rej != nil
+}
+
+// storedFormIsStable: what is stored reads back as it was written, and is itself a legal bid that would be stored the same.
+func storedFormIsStable(t *testing.T, p *Proposal, target Target, replay string) {
+	t.Helper()
+	one, err := p.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, _ := back.Encode()
+	again, rej := Validate(one, target, Bid)
+	if rej != nil {
+		t.Fatalf("the stored form is refused: %v\n%s\n%s", rej, one, replay)
+	}
+	three, _ := again.Encode()
+	if string(one) != string(two) || string(one) != string(three) {
+		t.Fatalf("the stored form changes:\n%s\n%s\n%s\n%s", one, two, three, replay)
+	}
 }
 
 // TestTheSchemaAndTheValidatorAgree breaks legal bids at random, one seed a bid.

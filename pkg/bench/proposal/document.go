@@ -1,7 +1,6 @@
 package proposal
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -46,6 +45,7 @@ var documentParts = map[string][]field{
 var documentTypes = []string{Heading, Paragraph, Bullets, Image}
 
 var namedDocument = named{"document", object{
+	open: true, // it stands inside a config, where every other key is kept
 	fields: []field{
 		{name: "title", shape: phrase{max: MaxDocumentTitle}},
 		{name: "blocks", shape: list{noun: "part", min: 1, max: MaxDocumentBlocks, of: partShape{}}, must: true},
@@ -83,7 +83,7 @@ func (partShape) check(v any) (any, *problem) {
 	if p != nil {
 		return nil, p.in("type")
 	}
-	stored, p := object{fields: documentParts[kind.(string)]}.check(given)
+	stored, p := object{fields: documentParts[kind.(string)], open: true}.check(given)
 	if p != nil {
 		return nil, p
 	}
@@ -128,17 +128,18 @@ func isUUID(s string) bool {
 
 // documentFrom reads a checked document out of its tree.
 func documentFrom(v any) *Document {
-	tree, ok := v.(map[string]any)
-	if !ok {
+	tree := obj(v)
+	if tree == nil {
 		return nil
 	}
-	raw, err := json.Marshal(tree)
-	if err != nil {
-		return nil
-	}
-	doc := &Document{}
-	if json.Unmarshal(raw, doc) != nil {
-		return nil
+	doc := &Document{Title: str(tree, "title")}
+	for _, p := range items(tree["blocks"]) {
+		part := obj(p)
+		b := DocumentBlock{Type: str(part, "type"), Text: str(part, "text"), FileID: str(part, "file_id"), Alt: str(part, "alt")}
+		if b.Type == Bullets {
+			b.Items = texts(part["items"])
+		}
+		doc.Blocks = append(doc.Blocks, b)
 	}
 	return doc
 }

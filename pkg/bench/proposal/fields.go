@@ -128,8 +128,9 @@ var chooseShape = object{
 }
 
 // grantShape holds what REJ-11 is about. Kind, exposure and capability are schema matters (grantSchema), the connector is
-// judged against the catalog with the blocks.
-var grantShape = object{open: true, more: grantMore, fields: []field{
+// judged against the catalog with the blocks; they pass through here.
+var grantShape = object{more: grantMore, fields: []field{
+	{name: "kind", shape: asIs{}}, {name: "exposure", shape: asIs{}}, {name: "capability", shape: asIs{}}, {name: "connector", shape: asIs{}},
 	{name: "what", shape: phrase{min: 1, max: MaxGrantText}, must: true, doc: "The access in plain words."},
 	{name: "why", shape: phrase{min: 1, max: MaxGrantText}, must: true},
 	{name: "scope", shape: phrase{min: 1, max: MaxGrantText}, must: true, doc: "What it reaches and what not."},

@@ -209,7 +209,7 @@ var (
 		{name: "placeholder", shape: phrase{max: MaxPlaceholder}, doc: "Shown in the empty input."},
 		{name: "options", shape: list{noun: "option", max: MaxOptions, of: namedOption}, doc: "For select, radio and checkbox."},
 	}}}
-	namedLink = named{"link", object{fields: []field{
+	namedLink = named{"link", object{open: true, fields: []field{
 		{name: "url", shape: phrase{min: 1, max: text.MaxLinkBytes}, must: true, doc: "https address on a public domain."},
 		{name: "kind", shape: oneOf{[]string{text.LinkURL, text.LinkRepo}}, must: true},
 		{name: "title", shape: phrase{max: text.MaxLinkTitle}},

@@ -100,3 +100,26 @@ func TestTheReleaseMapAddsUp(t *testing.T) {
 		t.Error(rej)
 	}
 }
+
+func TestASecretIsFoundUnderAnyKey(t *testing.T) {
+	for raw, want := range map[string]bool{
+		`[]`: false, `[{"title":"please reset your password"}]`: false, `[{"title":"password: hunter22"}]`: true, `[{"x":{"y":["-----BEGIN PRIVATE KEY-----"]}}]`: true,
+		`{"password":"hunter22"}`: true, `{"token":"Monday morning would suit"}`: false, `{"card 4111111111111111":1}`: true, `nonsense`: false,
+	} {
+		if _, found := Secret([]byte(raw)); found != want {
+			t.Errorf("%s: %v", raw, found)
+		}
+	}
+	for _, name := range []string{"easy.json", "full.json"} {
+		if kind, found := Secret(read(t, name)); found {
+			t.Errorf("%s holds a %s", name, kind)
+		}
+	}
+}
+
+func TestLinksAreListedForTheGate(t *testing.T) {
+	p := accepted(t, body(t, "full.json"), open())
+	if got := Links(p.Steps); !reflect.DeepEqual(got, []string{"https://img.example.com/a.png", "https://example.com/sample"}) {
+		t.Errorf("%v", got)
+	}
+}

@@ -152,7 +152,6 @@ func grantMore(out *jsonschema.Schema) {
 	for _, name := range more.PropertyOrder {
 		out.Properties[name] = more.Properties[name]
 	}
-	out.PropertyOrder = append([]string{"kind"}, append(out.PropertyOrder, "exposure", "capability", "connector")...)
 	out.Properties["connector"] = &jsonschema.Schema{Description: "Required for a connected kind, and only there."}
 	connected := slices.DeleteFunc(slices.Clone(grantKinds), func(k string) bool { return !Connected(k) })
 	out.AllOf = append(out.AllOf, whenIn("kind", connected, props(map[string]*jsonschema.Schema{

@@ -1,6 +1,7 @@
 package proposal
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ var bidScan, stepScan = scan{}, scan{credentials: true}
 var stepTexts = []string{"title", "minor_detail", "outcome_promise", "declared_odds_reason", "choose", "provide", "grant_request", "har_blocks"}
 
 // scanStep reads a step field by field. A payload that belongs to another ask is not stored and not read.
-func scanStep(step map[string]any, promise string) *problem {
+func scanStep(step map[string]any) *problem {
 	for _, name := range stepTexts {
 		i := slices.IndexFunc(stepFields, func(f field) bool { return f.name == name })
 		if ask := stepFields[i].ask; ask != "" && ask != step["ask"] {
@@ -28,7 +29,7 @@ func scanStep(step map[string]any, promise string) *problem {
 		if p := stepScan.value(step[name], name); p != nil {
 			return p.in(name)
 		}
-		if name == "outcome_promise" && text.BlanketGuarantee(promise) {
+		if name == "outcome_promise" && text.BlanketGuarantee(str(step, name)) {
 			return wrong("guarantees the end result; promise your own work instead (rule 52)").in(name).coded(RejGuarantee)
 		}
 	}
@@ -92,7 +93,9 @@ func (s scan) member(obj map[string]any, key string) *problem {
 			if p := linkProblem(link["url"]); p != nil {
 				return p.in("url")
 			}
-			return s.value(link["title"], "")
+			rest := maps.Clone(link)
+			delete(rest, "url")
+			return s.object(rest)
 		}
 	case key == "type" && obj[key] == fieldPassword:
 		return wrong("asks the person for a password").coded(RejCredential)
@@ -119,4 +122,74 @@ func (s scan) text(t string) *problem {
 		return wrong("asks the person for a password, a code or a login").coded(RejCredential)
 	}
 	return nil
+}
+
+// Links lists every address a bid or plan would show, in order, for the link gate: pictures of options and the links of
+// external_link blocks. Their shape has been checked; where they lead has not.
+func Links(steps []Step) []string {
+	var out []string
+	add := func(url string) {
+		if url != "" {
+			out = append(out, url)
+		}
+	}
+	pictures := func(options []Option) {
+		for _, o := range options {
+			add(o.ThumbnailURL)
+		}
+	}
+	for _, s := range steps {
+		if s.Choose != nil {
+			pictures(s.Choose.Options)
+		}
+		for _, b := range s.HARBlocks {
+			pictures(b.Config.Options)
+			for _, f := range b.Config.Fields {
+				pictures(f.Options)
+			}
+			if b.Config.Link != nil {
+				add(b.Config.Link.URL)
+			}
+		}
+	}
+	return out
+}
+
+// Secret says whether any text of a body carries a secret, and of what kind: an informed plan may not, whatever key it stands
+// under (bench contract 2.10). A body that is no JSON carries none; Validate refuses it.
+func Secret(raw []byte) (name string, found bool) {
+	v, err := parse(raw)
+	if err != nil {
+		return "", false
+	}
+	return secretIn(v)
+}
+
+func secretIn(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return text.Secret(v)
+	case []any:
+		for _, item := range v {
+			if name, found := secretIn(item); found {
+				return name, true
+			}
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if name, found := text.Secret(k); found {
+				return name, true
+			}
+			if name, found := secretIn(v[k]); found {
+				return name, true
+			}
+			// "password": "hunter22" says as much as password: hunter22.
+			if s, ok := v[k].(string); ok {
+				if name, found := text.Secret(k + ": " + s); found && !strings.ContainsAny(s, " ") {
+					return name, true
+				}
+			}
+		}
+	}
+	return "", false
 }

@@ -224,6 +224,13 @@ func (scalar) schema() *jsonschema.Schema {
 	return &jsonschema.Schema{Types: []string{"string", "number", "boolean"}, MaxLength: &limit}
 }
 
+// asIs is a value another declaration judges.
+type asIs struct{}
+
+func (asIs) check(v any) (any, *problem) { return v, nil }
+
+func (asIs) schema() *jsonschema.Schema { return &jsonschema.Schema{} }
+
 // list is min to max items of one shape.
 type list struct {
 	noun     string // what an item is called in a detail

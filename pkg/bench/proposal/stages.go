@@ -330,10 +330,8 @@ func (d *draft) textStage() *problem {
 	for _, f := range topFields {
 		switch {
 		case f.name == "steps":
-			for i, step := range d.steps {
-				if p := scanStep(step, d.done[i].OutcomePromise); p != nil {
-					return p.at("step", i+1)
-				}
+			if p := d.eachStep(scanStep); p != nil {
+				return p
 			}
 		case d.plan != nil:
 		case f.name == "finish_line" && d.top[f.name] == text.Normalize(d.target.FinishLine):
