@@ -15,6 +15,7 @@ import (
 	"guildhall/pkg/op"
 	"guildhall/pkg/pay"
 	"guildhall/pkg/pay/simulated"
+	queuefaulty "guildhall/pkg/queue/faulty"
 	"guildhall/pkg/table/faulty"
 )
 
@@ -304,7 +305,16 @@ func (x *Exchange) injectFaults(_ context.Context, _ *http.Request, body []byte)
 			return nil, bad(err.Error())
 		}
 	case "queue":
-		x.Drops.Set(in.Mode, in.Count, in.Match)
+		if in.Count == 0 {
+			x.Drops.Clear()
+			break
+		}
+		err := x.Drops.Inject(queuefaulty.Fault{Mode: queuefaulty.Mode(in.Mode), Times: in.Count, Match: func(ctx context.Context) bool {
+			return strings.Contains(op.OperationID(ctx), in.Match)
+		}})
+		if err != nil {
+			return nil, bad(err.Error())
+		}
 	default:
 		return nil, bad("target is store or queue.")
 	}

@@ -24,6 +24,7 @@ import (
 	"guildhall/pkg/pay"
 	"guildhall/pkg/pay/simulated"
 	"guildhall/pkg/queue"
+	queuefaulty "guildhall/pkg/queue/faulty"
 	"guildhall/pkg/queue/memqueue"
 	"guildhall/pkg/table"
 	"guildhall/pkg/table/faulty"
@@ -55,7 +56,7 @@ type Exchange struct {
 	Store    table.Store // what operations use; behind the faults in dev
 	Faults   *faulty.Store
 	Queues   *memqueue.Queue
-	Drops    *dropper
+	Drops    *queuefaulty.Queue
 	Engine   *op.Engine
 	Runner   *Runner
 	Box      *box.Box
@@ -138,7 +139,7 @@ func (x *Exchange) openPorts(context.Context) (err error) {
 	x.Payments, err = simulated.New(simulated.Options{Clock: x.Clock.Now, BaseURL: x.BaseURL, WebhookSecret: x.Keys.WebhookSecrets[0],
 		NewID: func() string { s, _ := id.New(rand.Reader); return s }, Storage: pays})
 	x.Queues = memqueue.New(memqueue.Options{Clock: x.Clock.Now})
-	x.Drops = &dropper{Queue: x.Queues}
+	x.Drops = queuefaulty.Wrap(x.Queues)
 	return err
 }
 
@@ -173,10 +174,19 @@ func (x *Exchange) ports(ctx context.Context, t op.Touch) context.Context {
 	return ctx
 }
 
-// Handler serves the operations; extra serves what none of them claims.
-func (x *Exchange) Handler(extra http.Handler) http.Handler {
-	return rest.Handler(x.Engine, catalog.Operations(), rest.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now, Fallback: extra})
+// Handler serves everything: the operations, uploads, and what their siblings add.
+func (x *Exchange) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", rest.Handler(x.Engine, catalog.Operations(), rest.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now}))
+	mux.HandleFunc("PUT /uploads/{id}", x.upload)
+	if x.Dev {
+		mux.Handle("/_dev/", x.Controls())
+	}
+	return mux
 }
+
+// Stop wakes everything that waits, so that a draining server is not held up.
+func (x *Exchange) Stop() {}
 
 // Close lets go of files, last opened first.
 func (x *Exchange) Close() (err error) {
