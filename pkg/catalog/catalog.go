@@ -10,9 +10,9 @@ import (
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
+	"guildhall/pkg/files"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/op"
-	"guildhall/pkg/site"
 )
 
 // Part is what one package brings: its path below pkg, the context whose sweep fires its
@@ -33,7 +33,7 @@ var parts = []Part{
 	{Path: "bench/registry", Context: "bench", Operations: registry.Operations},
 	{Path: "bench/money", Context: "bench", Timers: money.Timers, Effects: money.Effects},
 	{Path: "bench/wants", Context: "bench", Operations: wants.Operations},
-	{Path: "site", Operations: site.Operations},
+	{Path: "files", Operations: files.Operations},
 	{Path: "bench/desk", Context: "bench", Operations: desk.Operations},
 	{Path: "bench/bids", Context: "bench", Operations: bids.Operations, Timers: bids.Timers},
 }

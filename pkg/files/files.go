@@ -1,10 +1,9 @@
-// Package site has the pages and the files of the exchange. Pages call operations and
-// nothing else.
-package site
+// Package files serves the documents of the exchange: those agents hash, the OpenAPI
+// documents, and the files of the pages.
+package files
 
 import (
 	"bytes"
-	"embed"
 	"mime"
 	"path"
 
@@ -12,11 +11,9 @@ import (
 	"guildhall/pkg/bench/rulebook"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
+	"guildhall/pkg/site/assets"
 	"guildhall/pkg/spec"
 )
-
-//go:embed assets
-var assets embed.FS
 
 // fileCache lets a client keep a file for a minute: the manifest names the hash of what
 // is live.
@@ -68,7 +65,7 @@ func File(name string) (body []byte, contentType string, ok bool) {
 	if name != path.Base(name) {
 		return nil, "", false
 	}
-	body, err := assets.ReadFile("assets/" + name)
+	body, err := assets.Files.ReadFile(name)
 	return body, mime.TypeByExtension(path.Ext(name)), err == nil
 }
 
@@ -98,5 +95,5 @@ func document(name string) (FileOut, error) {
 	return fileOf(body, "application/json"), nil
 }
 
-// Operations of the site.
+// Operations of the files.
 var Operations = []*op.Operation{Static, OpenAPI, OpenAPIOf}

@@ -1,0 +1,9 @@
+// Package assets holds the files of the pages.
+package assets
+
+import "embed"
+
+// Files are served below /static/.
+//
+//go:embed *.css
+var Files embed.FS
