@@ -47,7 +47,7 @@ func askedAt(toks []string, i int) bool {
 		return false
 	}
 	for j := i - 1; j >= 0 && j >= i-askReach && toks[j] != stop; j-- {
-		told := askVerbs[toks[j]] && !before(toks, j, 3, doers)
+		told := askVerbs.has(toks[j]) && !before(toks, j, 3, doers)
 		if (told || askedFor.at(toks, j) > 0) && !negated(toks, j, 6, nil) && !negated(toks, i, i-j, nil) {
 			return true
 		}
@@ -56,11 +56,11 @@ func askedAt(toks []string, i int) bool {
 }
 
 // partOfName is a credential that belongs to another thing's name: a login page, a password manager, a password reset.
-func partOfName(toks []string, i int) bool { return i+1 < len(toks) && partNames[toks[i+1]] }
+func partOfName(toks []string, i int) bool { return i+1 < len(toks) && partNames.has(toks[i+1]) }
 
 var partNames = words("page pages screen button link form field box manager managers reset resets policy flow portal protected protection free less strength issue issues problem error wall hint design designs area test tests step")
 
-func followedBy(toks []string, i, n int, p phrases) bool {
+func followedBy(toks []string, i, n int, p *phrases) bool {
 	for j := i; j < len(toks) && j < i+n; j++ {
 		if toks[j] == stop {
 			return false

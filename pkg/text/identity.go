@@ -120,7 +120,7 @@ func phonePrint(s string, at int, p string, digits int) bool {
 	}
 	toks := tokens(s[max(0, at-40):at])
 	for _, t := range toks[max(0, len(toks)-3):] {
-		if phoneWords[t] {
+		if phoneWords.has(t) {
 			return true
 		}
 	}
@@ -167,7 +167,7 @@ func everydayPhrase(m string) bool {
 		return false
 	}
 	for _, w := range tokens(m) {
-		if everyday[w] {
+		if everyday.has(w) {
 			return true
 		}
 	}

@@ -37,16 +37,16 @@ func (r Reading) RecurringPayment() bool {
 	for i, w := range toks {
 		found := false
 		switch {
-		case periodic[w] && feeSoon(toks, i):
+		case periodic.has(w) && feeSoon(toks, i):
 			found = true
-		case periodWords[w]:
+		case periodWords.has(w):
 			found = moneyNear(toks, i, i)
-		case eachWords[w] && i+1 < len(toks) && periods[toks[i+1]]:
+		case eachWords.has(w) && i+1 < len(toks) && periods.has(toks[i+1]):
 			found = moneyNear(toks, i, i+1)
-		case subscription[w]:
-			found = !freeOf(toks, i) && !(i+1 < len(toks) && harmless[toks[i+1]]) && !(i > 0 && audience[toks[i-1]]) && (w != "subscribe" || moneyNear(toks, i, i))
+		case subscription.has(w):
+			found = !freeOf(toks, i) && !(i+1 < len(toks) && harmless.has(toks[i+1])) && !(i > 0 && audience.has(toks[i-1])) && (w != "subscribe" || moneyNear(toks, i, i))
 		case renewals.at(toks, i) > 0:
-			found = !(i+1 < len(toks) && harmless[toks[i+1]])
+			found = !(i+1 < len(toks) && harmless.has(toks[i+1]))
 		}
 		if found && !negated(toks, i, 8, feeList) && !before(toks, i, 4, endings) && !followedBy(toks, i+1, 4, offAfter) {
 			return true
@@ -58,10 +58,10 @@ func (r Reading) RecurringPayment() bool {
 // feeSoon is a fee right behind "monthly". A price word says too little ("your monthly bills") unless money stands by it.
 func feeSoon(toks []string, i int) bool {
 	for j := i + 1; j < len(toks) && j <= i+3 && toks[j] != stop && toks[j] != comma; j++ {
-		if feeWords[toks[j]] {
+		if feeWords.has(toks[j]) {
 			return !freeOf(toks, j)
 		}
-		if priceWords[toks[j]] {
+		if priceWords.has(toks[j]) {
 			return amountNear(toks, i, j+1)
 		}
 	}
@@ -78,12 +78,12 @@ func moneyNear(toks []string, from, to int) bool {
 		return true
 	}
 	for j := from - 1; j >= 0 && j >= from-payReach && toks[j] != stop; j-- {
-		if payWords[toks[j]] && !before(toks, j, 2, negators) {
+		if payWords.has(toks[j]) && !before(toks, j, 2, negators) {
 			return true
 		}
 	}
 	for j := to + 1; j < len(toks) && j <= to+payReach && toks[j] != stop; j++ {
-		if chargeWords[toks[j]] && !before(toks, j, 2, negators) {
+		if chargeWords.has(toks[j]) && !before(toks, j, 2, negators) {
 			return true
 		}
 	}
@@ -140,7 +140,7 @@ func OffPlatformPayment(s string) bool {
 		if payOutside.at(toks, i) > 0 && !negated(toks, i, 5, nil) {
 			return true
 		}
-		brand := payBrands[w] || w == "cash" && i+1 < len(toks) && toks[i+1] == "app"
+		brand := payBrands.has(w) || w == "cash" && i+1 < len(toks) && toks[i+1] == "app"
 		if brand && !negated(toks, i, 6, nil) && handleNear(toks, i) {
 			return true
 		}
@@ -159,7 +159,7 @@ func handleNear(toks []string, i int) bool {
 		if len(w) > 1 && strings.Contains(w, "@") || len(w) > 2 && w[0] == '$' && lower(w[1]) {
 			return true
 		}
-		if ours[w] && (j < i && (before(toks, j+1, 3, sendMoney) || w == "my" || w == "our") || j > i && (before(toks, i, 4, sendMoney) || payBrands[toks[i]] && j == i+1)) {
+		if ours.has(w) && (j < i && (before(toks, j+1, 3, sendMoney) || w == "my" || w == "our") || j > i && (before(toks, i, 4, sendMoney) || payBrands.has(toks[i]) && j == i+1)) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package text
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -75,32 +76,48 @@ type Reading struct{ toks []string }
 // Read prepares a text for the word screens.
 func Read(s string) Reading { return Reading{tokens(s)} }
 
-// set is a list of words looked up at once.
-type set map[string]bool
-
-func words(list string) set {
-	s := set{}
-	for _, w := range strings.Fields(list) {
-		s[w] = true
-	}
-	return s
+// set is a list of words looked up at once. The lists are written as one text each and taken apart on first use: a function
+// that links this package and reads no text pays nothing at its start.
+type set struct {
+	list string
+	once sync.Once
+	all  map[string]bool
 }
 
-// phrases are word sequences, filed under their first word.
-type phrases map[string][][]string
+func words(list string) *set { return &set{list: list} }
 
-func phrasesOf(list ...string) phrases {
-	p := phrases{}
-	for _, l := range list {
-		f := strings.Fields(l)
-		p[f[0]] = append(p[f[0]], f)
+func (s *set) has(w string) bool {
+	if s == nil {
+		return false
 	}
-	return p
+	s.once.Do(func() {
+		s.all = map[string]bool{}
+		for _, w := range strings.Fields(s.list) {
+			s.all[w] = true
+		}
+	})
+	return s.all[w]
 }
+
+// phrases are word sequences, filed under their first word on first use.
+type phrases struct {
+	list  []string
+	once  sync.Once
+	first map[string][][]string
+}
+
+func phrasesOf(list ...string) *phrases { return &phrases{list: list} }
 
 // at answers how many words of toks, from i on, one of the phrases matches; 0 is none. "*" in a phrase is any one word.
-func (p phrases) at(toks []string, i int) int {
-	for _, want := range p[toks[i]] {
+func (p *phrases) at(toks []string, i int) int {
+	p.once.Do(func() {
+		p.first = map[string][][]string{}
+		for _, l := range p.list {
+			f := strings.Fields(l)
+			p.first[f[0]] = append(p.first[f[0]], f)
+		}
+	})
+	for _, want := range p.first[toks[i]] {
 		if matches(toks[i:], want) {
 			return len(want)
 		}
@@ -121,9 +138,9 @@ func matches(toks, want []string) bool {
 }
 
 // before says whether a word of the set stands among the n words before i, inside the sentence.
-func before(toks []string, i, n int, s set) bool {
+func before(toks []string, i, n int, s *set) bool {
 	for j := i - 1; j >= 0 && j >= i-n && toks[j] != stop; j-- {
-		if s[toks[j]] {
+		if s.has(toks[j]) {
 			return true
 		}
 	}
@@ -131,9 +148,9 @@ func before(toks []string, i, n int, s set) bool {
 }
 
 // after is before, looking the other way.
-func after(toks []string, i, n int, s set) bool {
+func after(toks []string, i, n int, s *set) bool {
 	for j := i + 1; j < len(toks) && j <= i+n && toks[j] != stop; j++ {
-		if s[toks[j]] {
+		if s.has(toks[j]) {
 			return true
 		}
 	}
@@ -148,20 +165,20 @@ var (
 
 // negated says whether the word at i is under a "no", "never" or "without" of the same clause, at most n words back. A list
 // ("no setup, monthly or hidden fees") carries its "no" on as long as only words of the list stand between.
-func negated(toks []string, i, n int, list set) bool {
+func negated(toks []string, i, n int, list *set) bool {
 	inList := true
 	for j := i - 1; j >= 0 && j >= i-n; j-- {
 		w := toks[j]
-		if w == stop || turns[w] {
+		if w == stop || turns.has(w) {
 			return false
 		}
-		if negators[w] {
-			return j+1 >= len(toks) || !notNegator[toks[j+1]]
+		if negators.has(w) {
+			return j+1 >= len(toks) || !notNegator.has(toks[j+1])
 		}
 		if w == comma && !inList {
 			return false
 		}
-		if w != comma && !list[w] {
+		if w != comma && !list.has(w) {
 			inList = false
 			if j > 0 && toks[j-1] == comma {
 				return false
