@@ -60,7 +60,7 @@ func (d *Deal) Answer(at time.Time, s *Step, a Answer) error {
 	if err := d.CanAnswer(s, a); err != nil {
 		return err
 	}
-	d.emit(Event{Word: record.AskAnswered, At: at, Step: s.Number, N: s.Round + 1, Cause: a.Verdict})
+	d.emit(Event{Word: record.AskAnswered, At: at, Step: s.Number, N: s.Round + 1, Cause: a.Verdict, Span: Of(at.Sub(s.WaitingSince))})
 	switch a.Verdict {
 	case Decline:
 		d.decline(at)

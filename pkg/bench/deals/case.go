@@ -1,0 +1,81 @@
+package deals
+
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/record"
+	"guildhall/pkg/clock"
+	"guildhall/pkg/op"
+	"guildhall/pkg/table"
+)
+
+// Kinds of cases a deal opens for the stewards (bench.md 23).
+const (
+	CaseException  = "r109_exception"
+	CaseLiveness   = "liveness"
+	CaseChargeback = "chargeback"
+	CaseBreach     = "breach_report"
+)
+
+// CaseShards is the number of partitions of the stewards' queue.
+const CaseShards = 4
+
+// Case is a question for the stewards. The desk of the stewards decides it.
+type Case struct {
+	ID       string         `json:"id"`
+	Kind     string         `json:"kind"`
+	AgentID  string         `json:"agent_id"`
+	TargetID string         `json:"target_id,omitempty"`
+	DealID   string         `json:"deal_id,omitempty"`
+	State    string         `json:"state"` // open, awaiting_second, decided
+	OpenedAt time.Time      `json:"opened_at"`
+	Evidence map[string]any `json:"evidence,omitempty"`
+	Finding  string         `json:"finding,omitempty"`
+	Written  string         `json:"written,omitempty"`
+	Deciders []string       `json:"deciders,omitempty"` // person ids, in order
+	ClosedAt time.Time      `json:"closed_at,omitzero"`
+}
+
+// CaseKey is the row of a case.
+func CaseKey(id string) table.Key { return table.Key{PK: "bench.CASE#" + id, SK: "ROOT"} }
+
+// CasePartition is one shard of the stewards' queue.
+func CasePartition(shard int) string { return fmt.Sprintf("bench.CASES#%d", shard) }
+
+// CaseListKey is a case's row in the queue.
+func CaseListKey(k *Case) table.Key {
+	h := fnv.New32a()
+	h.Write([]byte(k.ID))
+	return table.Key{PK: CasePartition(int(h.Sum32() % CaseShards)), SK: "CASE#" + clock.Stamp(k.OpenedAt) + "#" + k.ID}
+}
+
+// OpenCase stages a new case and its place in the queue.
+func OpenCase(c *op.Call, k Case) {
+	k.State = "open"
+	c.Create(CaseKey(k.ID), k)
+	c.Create(CaseListKey(&k), map[string]string{"case_id": k.ID})
+}
+
+// openCase opens a case about the deal's agent and says so in the record.
+func (x *change) openCase(e *path.Event, kind string, evidence map[string]any) error {
+	d := x.d
+	k := Case{ID: x.c.NewID(), Kind: kind, AgentID: d.AgentID, TargetID: d.TargetID, DealID: d.ID, OpenedAt: e.At, Evidence: evidence}
+	OpenCase(x.c, k)
+	if d.Practice {
+		return nil
+	}
+	return record.Ledger(x.c, record.IntegrityOpened, record.Refs{TargetID: d.TargetID, DealID: d.ID, AgentNo: d.AgentNo, At: e.At},
+		map[string]any{"kind": kind})
+}
+
+// silent is the third missed pulse in a row: a liveness review opens, and the agent takes
+// no new work until it is closed or the agent has been on time for a day (bench.md 8.5).
+func (x *change) silent(e *path.Event) error {
+	if x.d.Practice {
+		return nil
+	}
+	return x.openCase(e, CaseLiveness, map[string]any{"misses": e.N, "step": e.Step})
+}
