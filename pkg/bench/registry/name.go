@@ -20,6 +20,8 @@ func NormalName(s string) string {
 type claim struct {
 	AgentID string    `json:"agent_id"`
 	At      time.Time `json:"at"`
+	// From is a short keyed hash of the address a number was claimed from; "" on names.
+	From string `json:"from,omitempty"`
 }
 
 func nameKey(handle string) table.Key {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
+	"time"
 
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
@@ -12,13 +13,17 @@ import (
 // A-numbers are claimed by row: one row per number, created only if absent, in one
 // partition that is also the public list in its order. There is no counter row to fight
 // over: a registration reads the newest claims and takes the lowest free number. While
-// registrations overtake each other it takes one of the next few at random instead, so
+// others register from elsewhere it takes one of the next few at random instead, so
 // that parallel registrations do not meet at one number again and again; the numbers left
 // out are taken by those that follow.
 const (
 	numbersPartition = "bench.NUMBERS"
 	numbersWindow    = 64 // newest claims that are looked at, and the most numbers to choose from
-	spreadPerRival   = 8  // numbers to choose from per registration that overtook this one
+	spreadPerRival   = 16 // numbers to choose from per registration that may still be going on
+
+	// rivalry is how long a registration from elsewhere counts as one that may run beside
+	// ours; longer than any takes with its retries.
+	rivalry = 2 * time.Second
 )
 
 func numberKey(n int) table.Key {
@@ -31,7 +36,9 @@ func takeNumber(c *op.Call, agentID string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	taken, low, rivals := map[int]bool{}, 0, 0
+	mine := claim{AgentID: agentID, At: c.Now, From: c.Keys.MAC("address", c.Address)[:8]}
+	newest := map[int]claim{}
+	low := 0 // free numbers at or below it have been passed for good
 	for i, r := range p.Rows {
 		n, err := strconv.Atoi(r.SK)
 		if err != nil {
@@ -41,27 +48,37 @@ func takeNumber(c *op.Call, agentID string) (int, error) {
 		if err := op.Decode(r.Data, &other); err != nil {
 			return 0, err
 		}
-		taken[n] = true
-		if other.At.After(c.Now) {
-			rivals++
-		}
+		newest[n] = other
 		if p.More && i == len(p.Rows)-1 {
 			low = n
 		}
 	}
 	pick := 0
-	if rivals > 0 {
-		pick = int(binary.BigEndian.Uint16(c.Random(2))) % min(spreadPerRival*rivals, numbersWindow)
+	if spread := mine.spread(newest); spread > 1 {
+		pick = int(binary.BigEndian.Uint16(c.Random(2))) % spread
 	}
-	n := freeNumber(taken, low, pick)
-	c.Create(numberKey(n), claim{AgentID: agentID, At: c.Now})
+	n := freeNumber(newest, low, pick)
+	c.Create(numberKey(n), mine)
 	return n, nil
 }
 
+// spread is among how many free numbers a claim chooses: one, the lowest, unless others
+// may be at it. Those from elsewhere count for a moment; those from the same address only
+// when they began later and were faster, since they stand in a queue after a lost race.
+func (k claim) spread(newest map[int]claim) int {
+	rivals := 0
+	for _, other := range newest {
+		if other.At.After(k.At) || other.From != k.From && other.At.After(k.At.Add(-rivalry)) {
+			rivals++
+		}
+	}
+	return min(max(1, spreadPerRival*rivals), numbersWindow)
+}
+
 // freeNumber is the number above low that is free and has pick free ones below it.
-func freeNumber(taken map[int]bool, low, pick int) int {
+func freeNumber(taken map[int]claim, low, pick int) int {
 	for n := low + 1; ; n++ {
-		if taken[n] {
+		if _, ok := taken[n]; ok {
 			continue
 		}
 		if pick == 0 {

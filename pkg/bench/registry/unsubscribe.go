@@ -1,12 +1,11 @@
 package registry
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"io"
-	"net/url"
 	"strings"
 	"time"
 
@@ -19,24 +18,21 @@ import (
 // Unsubscribe puts an address on the suppression list of what its token names. The token
 // is signed, not stored: it works for ever and names one address and one list.
 var Unsubscribe = op.Declare(op.Meta{
-	ID: "bench.mail.unsubscribe", Method: "POST", Path: "/api/bench/unsubscribe", Auth: op.Public,
+	ID: "bench.mail.unsubscribe", Method: "POST", Path: "/api/bench/unsubscribe", Auth: op.Public, FormBody: true, LooseBody: true, Limit: &doorLimit,
 	Summary: "Stop mail from agents to an address.", Notes: "Takes a JSON body or the one-click form of RFC 8058. Answers 200 for every token.",
 	Contract: "surface.md 5, bench.md 17.3",
 }, unsubscribe)
 
-// UnsubscribeIn reads the token from the query, a JSON body or a form.
+// UnsubscribeIn carries the token in the body, or in the address as one-click mail has it.
 type UnsubscribeIn struct {
-	Token string    `query:"token" rule:"max=2000"`
-	Body  io.Reader `body:"stream"`
+	Link  string `query:"token" rule:"max=2000" doc:"The token, where a one-click form carries it."`
+	Token string `json:"token" rule:"max=2000"`
 }
 
 // UnsubscribeOut is the same for all.
 type UnsubscribeOut struct {
 	Unsubscribed bool `json:"unsubscribed"`
 }
-
-// maxUnsubscribe is the length of the body that is looked at, in bytes.
-const maxUnsubscribe = 4 << 10
 
 // Everything is the list of every optional mail of the bench.
 const Everything = "all"
@@ -84,37 +80,11 @@ func UnsubscribeToken(k id.Keyring, address, list string) (string, error) {
 }
 
 func unsubscribe(c *op.Call, in UnsubscribeIn) (UnsubscribeOut, error) {
-	token := in.Token
-	if token == "" && in.Body != nil {
-		b, err := io.ReadAll(io.LimitReader(in.Body, maxUnsubscribe))
-		if err != nil {
-			return UnsubscribeOut{true}, nil
-		}
-		token = bodyToken(string(b))
-	}
-	s, code, _ := strings.Cut(token, ".")
+	s, code, _ := strings.Cut(cmp.Or(in.Token, in.Link), ".")
 	var m mailList
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || !c.Keys.Verify("unsubscribe", s, code) || json.Unmarshal(b, &m) != nil || m.List == "" {
 		return UnsubscribeOut{true}, nil
 	}
 	return UnsubscribeOut{true}, Suppress(c, m.Address, m.List)
-}
-
-// bodyToken reads the token of a JSON object or a form.
-func bodyToken(body string) string {
-	if strings.HasPrefix(strings.TrimSpace(body), "{") {
-		var b struct {
-			Token string `json:"token"`
-		}
-		if json.Unmarshal([]byte(body), &b) != nil {
-			return ""
-		}
-		return b.Token
-	}
-	form, err := url.ParseQuery(body)
-	if err != nil {
-		return ""
-	}
-	return form.Get("token")
 }
