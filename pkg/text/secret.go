@@ -182,9 +182,6 @@ func hasJWT(s string) bool {
 			}
 		}
 		at = dot // the whole run was read: no byte is read twice
-		if head == 0 {
-			at++
-		}
 	}
 }
 
@@ -295,7 +292,7 @@ func spokenPassword(low string) bool {
 		}
 		value, _, _ := strings.Cut(strings.TrimLeft(rest, "\"'` "), " ")
 		value = strings.TrimRight(value, "\"'`,;.!?)")
-		if len(value) >= 6 && mixed(value) && strings.Count(low[at:], " ") > 0 {
+		if len(value) >= 6 && mixed(value) {
 			return true
 		}
 	}
@@ -328,14 +325,18 @@ func hasPhrase(s string) bool {
 				break
 			}
 			at += i + len(lead)
-			rest := strings.TrimLeft(low[at:min(len(low), at+300)], " :=\n\t\"'")
-			if rest != "" && len(rest) < len(low[at:min(len(low), at+300)]) && bareWords(rest) >= 10 && strings.ContainsAny(low[at:at+1], ":=\n ") && !strings.HasPrefix(rest, "is ") {
+			after := low[at:min(len(low), at+300)]
+			rest := strings.TrimLeft(after, " :=\n\t\"'")
+			if len(rest) < len(after) && bareWords(rest) >= minPhraseWords {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// minPhraseWords is fewer than the twelve of a real phrase, so that one left out does not hide the rest.
+const minPhraseWords = 10
 
 func bareWords(s string) int {
 	n := 0

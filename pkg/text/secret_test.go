@@ -78,7 +78,7 @@ func TestSecretLeavesTalkAboutSecretsAlone(t *testing.T) {
 		"order 1234567890123", "isbn 9783161484101", "call 555-0100", "4111 1111 1111 1112", "4111111111111112", "12345678901234567890123456789",
 		"hash 4222222222222a4222222222222b4222222222222cdd", "0000000000000000", "2026-07-28 17:31:29", "a1b2c3d4-e5f6-4890-abcd-ef1234567890",
 		"eyJ is how a token starts", "one.two.three", "https://example.com/path", "mail bob@example.com", "ratio 3:4 and time 10:30",
-		"-----BEGIN CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----", "key: C major", "secret: sauce", "the seed phrase never leaves your wallet",
+		"-----BEGIN CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----", "key: C major", "secret: sauce", "the seed phrase never leaves your wallet", "a seed phrase is a list of words that you must keep safe at home",
 		"sha256 " + strings.Repeat("ab12", 16),
 	} {
 		if got, found := Secret(s); found {

@@ -61,7 +61,7 @@ var screens = map[string]func(string) bool{
 // hostile are texts made to make a careless screen slow: many almost-matches.
 var hostile = map[string]string{
 	"prefixes": "sk-sk-AKIAghp_eyJ", "dots": "a.a.a.", "slashes": "a.b/c.d/", "digits": "4", "spaced digits": "4111 1", "colons": "password: ", "schemes": "a://b:", "at": "a@", "words": "no per month ", "fees": "no monthly fee, ",
-	"apostrophes": "don'", "zero width": "a\u200b", "full width": "\uff41", "hex": "0xabcdef0123456789", "brackets": "[.]", "bearer": "bearer b", "own": "gh_a_b_", "gh": "gh_", "jwt": "eyJa.eyJa", "streets": "12 a b c d ", "send": "send your ", "combining": "e\u0301\u0301", "mnemonic": "mnemonic abc ", "passw": "passwpassword", "plus": "+1(", "begin": "-----BEGIN ",
+	"apostrophes": "don'", "zero width": "a\u200b", "full width": "\uff41", "hex": "0xabcdef0123456789", "brackets": "[.]", "bearer": "bearer b", "own": "gh_a_b_", "gh": "gh_", "jwt": "eyJa.eyJa", "streets": "12 a b c d ", "send": "send your ", "combining": "e\u0301\u0301", "mnemonic": "mnemonic abc ", "passw": "passwpassword", "spoken": "password is a ", "seed": "seed phrase is ", "eyJ": "eyJeyJ.", "key value": "key = key: ", "plus": "+1(", "begin": "-----BEGIN ",
 }
 
 // BenchmarkScreensOnOneMegabyte shows that no screen is worse than linear: on each hostile megabyte each takes well under a

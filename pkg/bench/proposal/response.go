@@ -202,11 +202,23 @@ func shaped(s shape) response {
 }
 
 func writtenResponse(b Block, v any) (any, *problem) {
-	most := b.Config.MaxChars
-	if most == 0 {
-		most = DefaultAnswerChars
+	return phrase{max: b.Config.AnswerChars()}.check(v)
+}
+
+// AnswerChars is how many characters a written_response may have.
+func (c Config) AnswerChars() int {
+	if c.MaxChars == 0 {
+		return DefaultAnswerChars
 	}
-	return phrase{max: most}.check(v)
+	return c.MaxChars
+}
+
+// TextRows is how many lines high its input is drawn.
+func (c Config) TextRows() int {
+	if c.Rows == 0 {
+		return DefaultTextRows
+	}
+	return c.Rows
 }
 
 var otherText = field{name: "other_text", shape: phrase{max: MaxOtherText}}
@@ -359,11 +371,15 @@ func zoneText(rest string) bool {
 }
 
 func dateTime(b Block, v any) (any, *problem) {
-	mode := b.Config.Mode
-	if mode == "" {
-		mode = dateModes[0]
+	return phrase{max: MaxShortAnswer, line: true, pattern: dateForm(b.Config.InputMode())}.check(v)
+}
+
+// InputMode is the input type of a date_time block.
+func (c Config) InputMode() string {
+	if c.Mode == "" {
+		return dateModes[0]
 	}
-	return phrase{max: MaxShortAnswer, line: true, pattern: dateForm(mode)}.check(v)
+	return c.Mode
 }
 
 func reviewVerdict(b Block, v any) (any, *problem) {
