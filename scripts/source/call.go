@@ -2,71 +2,142 @@ package source
 
 import (
 	"go/ast"
+	"path"
 	"slices"
 	"strings"
 )
 
-// Rules lists the pure functions of its own folder that a function calls, itself or
-// through other functions of the folder: those that take no *op.Call. Each is given as
-// "file.go name", in the order met; functions that make a row's key are left out.
-func (t *Tree) Rules(dir, fn string) []string {
-	seen := map[string]bool{fn: true}
-	var rules []string
-	var walk func(name string)
-	walk = func(name string) {
-		_, decl := t.Func(dir, name)
-		if decl == nil || decl.Body == nil {
-			return
+// Reach is what an operation's function reaches by calls of functions of our own.
+type Reach struct {
+	// Rules are the pure functions (no *op.Call) that the operation's folder calls, as
+	// "pkg/bench/bids/file.go decide", in the order met. What makes a row's key is left out.
+	Rules []string
+	// Texts are the string literals of everything reached: the beginnings of keys are
+	// among them.
+	Texts []string
+}
+
+// walker follows calls from one function.
+type walker struct {
+	tree *Tree
+	home string // folder of the operation
+	seen map[*ast.FuncDecl]bool
+	Reach
+}
+
+// Reach follows the calls of a function of a folder.
+func (t *Tree) Reach(dir, fn string) Reach {
+	w := &walker{tree: t, home: dir, seen: map[*ast.FuncDecl]bool{}}
+	if f, decl := t.Func(dir, fn); decl != nil {
+		w.walk(f, decl)
+	}
+	return w.Reach
+}
+
+// ReachOf follows the calls of a variable's initial value: an operation whose function is
+// a literal.
+func (t *Tree) ReachOf(dir, variable string) Reach {
+	w := &walker{tree: t, home: dir, seen: map[*ast.FuncDecl]bool{}}
+	for _, f := range t.In(dir) {
+		if v := f.value(variable); v != nil {
+			w.inside(f, v, false)
 		}
-		ast.Inspect(decl.Body, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
+	}
+	return w.Reach
+}
+
+func (f *File) value(variable string) ast.Expr {
+	for _, d := range f.AST.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || f.Test {
+			continue
+		}
+		for _, s := range g.Specs {
+			v, ok := s.(*ast.ValueSpec)
 			if !ok {
-				return true
+				continue
 			}
-			id := called(call)
-			f, callee := t.callee(dir, id)
-			if callee == nil || seen[FuncName(callee)] {
-				return true
+			if i := slices.IndexFunc(v.Names, func(n *ast.Ident) bool { return n.Name == variable }); i >= 0 && i < len(v.Values) {
+				return v.Values[i]
 			}
-			seen[FuncName(callee)] = true
-			if !takesCall(callee) {
-				if makesKey(callee) {
-					return true
+		}
+	}
+	return nil
+}
+
+func (w *walker) walk(f *File, fn *ast.FuncDecl) {
+	if w.seen[fn] || fn.Body == nil {
+		return
+	}
+	w.seen[fn] = true
+	w.inside(f, fn.Body, !takesCall(fn))
+}
+
+// inside looks at a body; pure tells that it belongs to a rule, whose own callees are its
+// business.
+func (w *walker) inside(f *File, body ast.Node, pure bool) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			if s, ok := String(n); ok {
+				w.Texts = append(w.Texts, s)
+			}
+		case *ast.CallExpr:
+			if g, callee := w.tree.callee(f, n); callee != nil {
+				if !pure && f.Dir == w.home && !w.seen[callee] && !takesCall(callee) && !makesKey(callee) {
+					w.Rules = append(w.Rules, g.Path+" "+FuncName(callee))
 				}
-				rules = append(rules, f.Path+" "+FuncName(callee))
-				return true
+				w.walk(g, callee)
 			}
-			walk(FuncName(callee))
-			return true
-		})
-	}
-	walk(fn)
-	return rules
+		}
+		return true
+	})
 }
 
-func called(c *ast.CallExpr) string {
-	switch f := c.Fun.(type) {
+// callee finds the function of ours that a call names: one of the folder, one of another
+// folder of the context, or the folder's only method of a name.
+func (t *Tree) callee(f *File, c *ast.CallExpr) (*File, *ast.FuncDecl) {
+	switch fn := c.Fun.(type) {
 	case *ast.Ident:
-		return f.Name
+		return t.Func(f.Dir, fn.Name)
 	case *ast.IndexExpr:
-		return exprName(f)
+		return t.Func(f.Dir, exprName(fn))
 	case *ast.SelectorExpr:
-		return "." + f.Sel.Name
+		x, ok := fn.X.(*ast.Ident)
+		if !ok {
+			return t.method(f.Dir, fn.Sel.Name)
+		}
+		for _, p := range f.Imports() {
+			if f.ImportName(p) != x.Name {
+				continue
+			}
+			dir, own := strings.CutPrefix(p, Module+"/")
+			if !own || !related(f.Dir, dir) {
+				return nil, nil
+			}
+			return t.Func(dir, fn.Sel.Name)
+		}
+		return t.method(f.Dir, fn.Sel.Name)
 	}
-	return ""
+	return nil, nil
 }
 
-// callee finds a function by name, or the folder's only method of a name (".settle").
-func (t *Tree) callee(dir, name string) (*File, *ast.FuncDecl) {
-	method, is := strings.CutPrefix(name, ".")
-	if !is {
-		return t.Func(dir, name)
+// related tells whether calls are followed from one folder into another: within a context
+// and into accounts.
+func related(from, to string) bool {
+	context := func(dir string) string {
+		return strings.Join(strings.SplitN(dir, "/", 3)[:min(2, strings.Count(dir, "/")+1)], "/")
 	}
+	return context(from) == context(to) || to == "pkg/account"
+}
+
+// method finds the folder's only method of a name.
+func (t *Tree) method(dir, name string) (*File, *ast.FuncDecl) {
 	var file *File
 	var found *ast.FuncDecl
 	for _, f := range t.In(dir) {
 		for _, fn := range f.Funcs() {
-			if f.Test || fn.Recv == nil || fn.Name.Name != method {
+			if f.Test || fn.Recv == nil || fn.Name.Name != name {
 				continue
 			}
 			if found != nil {
@@ -96,4 +167,20 @@ func takesCall(fn *ast.FuncDecl) bool {
 		sel, ok := star.X.(*ast.SelectorExpr)
 		return ok && sel.Sel.Name == "Call"
 	})
+}
+
+// Stored lists the key shapes whose beginning is among the texts: "bench.BID#" finds
+// bench.BID#<id>.
+func Stored(keys []KeyShape, texts []string, home string) []KeyShape {
+	var all []KeyShape
+	for _, k := range keys {
+		begin, _, _ := strings.Cut(k.PK, "<")
+		if begin == "" || !slices.ContainsFunc(texts, func(s string) bool { return s != "" && strings.HasPrefix(s, begin) }) {
+			continue
+		}
+		if k.Dir == home || path.Dir(k.Dir) == path.Dir(home) || k.Dir == "pkg/account" {
+			all = append(all, k)
+		}
+	}
+	return all
 }

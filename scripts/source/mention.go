@@ -3,6 +3,7 @@ package source
 import (
 	"go/ast"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -75,10 +76,22 @@ func (m *Mentions) Of(dir, variable, function, id string) []Mention {
 			helpers[w.file.Dir+" "+w.name] = true
 		}
 	}
-	if len(direct) > 0 || len(helpers) == 0 {
-		return direct
+	if len(direct) == 0 && len(helpers) > 0 {
+		direct = m.through(helpers)
 	}
-	return m.through(helpers)
+	slices.SortStableFunc(direct, func(a, b Mention) int { return distance(a, dir) - distance(b, dir) })
+	return direct
+}
+
+// distance orders tests: those of the folder, those of its context, all others.
+func distance(m Mention, dir string) int {
+	switch {
+	case path.Dir(m.File) == dir:
+		return 0
+	case strings.HasPrefix(m.File, path.Dir(dir)+"/"):
+		return 1
+	}
+	return 2
 }
 
 // through finds the tests that reach one of the helpers by calls in their own folder.

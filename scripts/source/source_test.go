@@ -52,7 +52,7 @@ func makeThing(c *op.Call, in In) (Out, error) {
 
 func load(c *op.Call) { weigh(thingKey("a")) }
 
-func thingKey(id string) table.Key { return table.Key{} }
+func thingKey(id string) table.Key { return table.Key{PK: "things.THING#" + id, SK: "ROOT"} }
 
 func weigh(k table.Key) int { return 1 }
 
@@ -102,9 +102,13 @@ func TestKeysAreReadFromComments(t *testing.T) {
 }
 
 func TestRulesAreThePureFunctionsAnOperationReaches(t *testing.T) {
-	got := tree(t, "pkg/things/thing.go", thing).Rules("pkg/things", "makeThing")
-	if want := []string{"pkg/things/thing.go weigh", "pkg/things/thing.go decide"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	tr := tree(t, "pkg/things/thing.go", thing)
+	got := tr.Reach("pkg/things", "makeThing")
+	if want := []string{"pkg/things/thing.go weigh", "pkg/things/thing.go decide"}; !slices.Equal(got.Rules, want) {
+		t.Errorf("got %v, want %v", got.Rules, want)
+	}
+	if stored := Stored(tr.Keys(), got.Texts, "pkg/things"); len(stored) != 1 || stored[0].PK != "things.THING#<id>" {
+		t.Errorf("stored %v of texts %q", stored, got.Texts)
 	}
 }
 
