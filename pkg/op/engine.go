@@ -46,6 +46,10 @@ type Response struct {
 	Attempts int
 	Caller   caller.Caller
 	Replayed bool
+
+	waits   time.Duration
+	watches table.Key
+	empty   bool
 }
 
 // Raw is an answer that is not a JSON object.
@@ -100,6 +104,8 @@ type Engine struct {
 	Ports func(ctx context.Context, t Touch) context.Context
 	// Hints sends what a commit asks for; failures are ignored (law 4).
 	Hints func(ctx context.Context, hints []Hint)
+	// Signals wakes held reads of this process; nil where commits are made elsewhere too.
+	Signals *Signals
 	// Pause waits before attempt n+1 after a lost race; nil does not wait.
 	Pause func(ctx context.Context, attempt int)
 
@@ -109,6 +115,9 @@ type Engine struct {
 // Do runs one operation and always answers.
 func (e *Engine) Do(ctx context.Context, o *Operation, r *Request) *Response {
 	res, err := e.do(ctx, o, r)
+	if err == nil && res.empty && res.waits > 0 {
+		res, err = e.hold(ctx, res, func() (*Response, error) { return e.do(ctx, o, r) })
+	}
 	if err != nil {
 		res = refuse(o, err, res)
 	}
@@ -297,7 +306,17 @@ func (e *Engine) attempt(c *Call, o *Operation, r *Request, in *input, careful b
 	if err := e.commit(c); err != nil {
 		return &Response{Header: headers}, err
 	}
+	res.poll(c, value, out)
 	return res, nil
+}
+
+// poll notes what a held read waits for.
+func (r *Response) poll(c *Call, in, out any) {
+	w, waits := in.(Waiter)
+	o, holds := out.(Emptier)
+	if waits && holds && o.Empty() {
+		r.empty, r.waits, r.watches = true, w.Waits(), w.Watches(c.Caller.ID)
+	}
 }
 
 // prefetch reads, in one batch, every row that is known before anything is decided, and
@@ -445,6 +464,9 @@ func (e *Engine) commit(c *Call) error {
 	}
 	if err := e.Store.Commit(c, tx); err != nil {
 		return err
+	}
+	if e.Signals != nil {
+		e.Signals.changed(tx)
 	}
 	if e.Hints != nil && len(c.hints) > 0 {
 		e.Hints(c, c.hints)

@@ -149,7 +149,7 @@ func (x *Exchange) assemble() {
 		hints = x.Drops
 	}
 	x.Engine = &op.Engine{Store: x.Store, Now: x.Clock.Now, Rand: rand.Reader, Keys: x.Keys.Tokens, BaseURL: x.BaseURL,
-		Tips: x.Tips, Auth: account.Authenticators(), Ports: x.ports, Hints: jobs.Hints(hints, x.Log), Pause: pause}
+		Tips: x.Tips, Auth: account.Authenticators(), Ports: x.ports, Hints: jobs.Hints(hints, x.Log), Signals: &op.Signals{}, Pause: pause}
 	var sweepers []*jobs.Sweeper
 	for _, c := range catalog.Contexts {
 		sweepers = append(sweepers, &jobs.Sweeper{Engine: x.Engine, Context: c, Timers: catalog.Timers(c),
@@ -186,7 +186,7 @@ func (x *Exchange) Handler() http.Handler {
 }
 
 // Stop wakes everything that waits, so that a draining server is not held up.
-func (x *Exchange) Stop() {}
+func (x *Exchange) Stop() { x.Engine.Signals.Stop() }
 
 // Close lets go of files, last opened first.
 func (x *Exchange) Close() (err error) {
