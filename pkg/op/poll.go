@@ -105,34 +105,44 @@ func (e *Engine) hold(ctx context.Context, res *Response, again func() (*Respons
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for ctx.Err() == nil {
-		if !e.await(ctx, res.watches) {
+		wait, done := e.watch(ctx, res.watches)
+		if wait == nil {
 			return res, nil
 		}
+		// Look again now that a change cannot be missed any more.
 		next, err := again()
 		if err != nil || !next.empty {
+			done()
 			return next, err
 		}
 		res = next
+		changed := wait()
+		done()
+		if !changed {
+			return res, nil
+		}
 	}
 	return res, nil
 }
 
-// await returns true when the row may have changed, false when the wait is over.
-func (e *Engine) await(ctx context.Context, key table.Key) bool {
+// watch begins to watch a row. wait returns true when it may have changed, false when the
+// hold is over; it is nil when no more reads are held here.
+func (e *Engine) watch(ctx context.Context, key table.Key) (wait func() bool, done func()) {
 	if e.Signals == nil {
-		return e.lookOut(ctx, key)
+		return e.lookOut(ctx, key), func() {}
 	}
 	changed, done, ok := e.Signals.watch(key.PK)
 	if !ok {
-		return false
+		return nil, nil
 	}
-	defer done()
-	select {
-	case <-changed:
-		return !e.Signals.over()
-	case <-ctx.Done():
-		return false
-	}
+	return func() bool {
+		select {
+		case <-changed:
+			return !e.Signals.over()
+		case <-ctx.Done():
+			return false
+		}
+	}, done
 }
 
 func (s *Signals) over() bool {
@@ -142,24 +152,27 @@ func (s *Signals) over() bool {
 }
 
 // lookOut reads the row every two seconds: on Lambda no signal crosses processes.
-func (e *Engine) lookOut(ctx context.Context, key table.Key) bool {
-	tick := time.NewTicker(recheck)
-	defer tick.Stop()
-	first := ""
-	for n := 0; ; n++ {
-		rows, err := e.Store.Get(ctx, key)
-		switch {
-		case err != nil:
-			return false
-		case n == 0:
-			first = rows[0].Version
-		case rows[0].Version != first:
-			return true
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return false
+func (e *Engine) lookOut(ctx context.Context, key table.Key) func() bool {
+	first, err := e.Store.Get(ctx, key)
+	if err != nil {
+		return nil
+	}
+	return func() bool {
+		tick := time.NewTicker(recheck)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return false
+			}
+			rows, err := e.Store.Get(ctx, key)
+			if err != nil {
+				return false
+			}
+			if rows[0].Version != first[0].Version {
+				return true
+			}
 		}
 	}
 }
