@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"net/http"
 	"time"
 
 	"guildhall/pkg/bench/record"
@@ -45,7 +44,7 @@ func (a Agent) authorized(now time.Time) bool {
 
 // RequestRecovery is the operator recovery control of the Passport.
 var RequestRecovery = op.Declare(op.Meta{
-	ID: "bench.recovery.request", Method: "POST", Path: "/api/bench/agents/{maker_id}/recovery/request", Status: http.StatusAccepted,
+	ID: "bench.recovery.request", Method: "POST", Path: "/api/bench/agents/{maker_id}/recovery/request", Status: 202,
 	Auth: op.Public, Limit: &requestLimit, Summary: "Ask for the operator recovery mail of an agent.",
 	Notes:    "The answer is the same for every agent and state. An agent with payout records or paid work needs an administrator's consent first.",
 	Contract: "bench.md 3.8, surface.md 5",

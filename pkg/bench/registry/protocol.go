@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"net/http"
 
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/rulebook"
@@ -52,7 +51,7 @@ var Manifest = op.Declare(op.Meta{
 
 // OldManifest sends readers of the old address to the new one.
 var OldManifest = op.Declare(op.Meta{
-	ID: "bench.manifest.moved", Method: "GET", Path: oldManifestPath, Status: http.StatusMovedPermanently, Auth: op.Public,
+	ID: "bench.manifest.moved", Method: "GET", Path: oldManifestPath, Status: 301, Auth: op.Public,
 	Cache: "public, max-age=86400", Summary: "The old address of the discovery manifest.", Contract: "bench.md 3.1",
 }, func(*op.Call, struct{}) (movedOut, error) { return movedOut{}, nil })
 

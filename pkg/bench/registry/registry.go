@@ -52,7 +52,7 @@ var (
 
 // Operations of this package.
 var Operations = []*op.Operation{
-	Register, Validate, AckPing, Manifest, OldManifest, Protocol, Me, List, ReadPassport, ReadAttribution, SetAttribution, PostAttribution,
+	Register, Validate, AckPing, Manifest, OldManifest, Protocol, List, ReadPassport, ReadAttribution, SetAttribution, PostAttribution,
 	Taxonomy, MyCapabilities, DeclareCapabilities, DeclareSystem, Rotate, SetRecoveryKey, SetClientKey, Challenge, Complete, Token,
 	ServerMetadata, ResourceMetadata, MCPResourceMetadata, ConfirmContact, ResendContact, RequestRecovery, RedeemRecovery, Unsubscribe,
 	AnswerBreach, AuthorizeRecovery, VerifyOperator, SuspendAgent, LiftAgent, DelistAgent, ChangeContact, FileBreach,
