@@ -6,6 +6,7 @@ package catalog
 import (
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
+	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/registry"
@@ -36,6 +37,7 @@ var parts = []Part{
 	{Path: "files", Operations: files.Operations},
 	{Path: "bench/desk", Context: "bench", Operations: desk.Operations},
 	{Path: "bench/bids", Context: "bench", Operations: bids.Operations, Timers: bids.Timers},
+	{Path: "bench/deals", Context: "bench", Operations: deals.Operations, Timers: deals.Timers, Effects: deals.Effects},
 }
 
 // Contexts are the owners of clocks, in the order of the documents.

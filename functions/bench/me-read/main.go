@@ -4,8 +4,8 @@
 package main
 
 import (
-	"guildhall/pkg/bench/registry"
+	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/wire/lambda"
 )
 
-func main() { lambda.Serve(registry.Me) }
+func main() { lambda.Serve(desk.Me) }

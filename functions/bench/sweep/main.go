@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"guildhall/pkg/bench/bids"
+	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
@@ -15,5 +16,5 @@ import (
 )
 
 func main() {
-	lambda.Sweep("bench", slices.Concat(money.Timers, bids.Timers), slices.Concat(outbox.Effects, money.Effects))
+	lambda.Sweep("bench", slices.Concat(money.Timers, bids.Timers, deals.Timers), slices.Concat(outbox.Effects, money.Effects, deals.Effects))
 }
