@@ -1,7 +1,6 @@
 package registry
 
 import (
-
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/rulebook"
 	"guildhall/pkg/op"
