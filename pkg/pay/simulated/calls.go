@@ -24,7 +24,8 @@ func (p *Processor) CreateCheckout(ctx context.Context, r pay.CheckoutRequest) (
 		if r.ExpiresAt.IsZero() {
 			ends = now.Add(pay.CheckoutLife)
 		}
-		c := checkout{ID: id, URL: p.opts.BaseURL + CheckoutPath + id, Status: pay.Open, Amount: r.AmountCents, Refs: r.Refs, ExpiresAt: ends}
+		c := checkout{ID: id, URL: p.opts.BaseURL + CheckoutPath + id, Status: pay.Open, Amount: r.AmountCents, Refs: r.Refs, ExpiresAt: ends,
+			What: r.Description, Success: r.SuccessURL, Cancel: r.CancelURL}
 		p.s.Checkouts[id] = c
 		p.s.Open = append(p.s.Open, id)
 		return c, nil
@@ -231,7 +232,7 @@ func (p *Processor) AccountLink(ctx context.Context, r pay.LinkRequest) (pay.Lin
 		if _, ok := p.s.Accounts[r.AccountID]; !ok {
 			return link{}, notFound("account", r.AccountID)
 		}
-		return link{URL: p.opts.BaseURL + LinkPath + p.id("link"), ExpiresAt: now.Add(linkLife)}, nil
+		return p.openDoor(r, now), nil
 	})
 	return pay.Link(made), err
 }

@@ -21,6 +21,7 @@ type state struct {
 	Accounts  map[string]account  `json:"accounts"`
 	Makers    map[string]string   `json:"makers"` // maker id -> newest account
 	Keys      map[string]answer   `json:"keys"`
+	Links     map[string]door     `json:"links,omitempty"` // onboarding addresses, by the end of their path
 	Calls     []call              `json:"calls"`
 	Pending   []notice            `json:"pending"` // webhooks to deliver, oldest first
 	Recent    []notice            `json:"recent"`  // delivered ones, oldest first
@@ -30,7 +31,7 @@ func newState() *state {
 	return &state{
 		Checkouts: map[string]checkout{}, Payments: map[string]payment{}, Refunds: map[string]refund{},
 		Transfers: map[string]transfer{}, Sent: map[string]string{}, Accounts: map[string]account{},
-		Makers: map[string]string{}, Keys: map[string]answer{},
+		Makers: map[string]string{}, Keys: map[string]answer{}, Links: map[string]door{},
 	}
 }
 
@@ -52,6 +53,9 @@ type checkout struct {
 	Amount    int64              `json:"amount_cents"`
 	Refs      pay.Refs           `json:"refs"`
 	ExpiresAt time.Time          `json:"expires_at"`
+	What      string             `json:"what,omitempty"`
+	Success   string             `json:"success_url,omitempty"`
+	Cancel    string             `json:"cancel_url,omitempty"`
 }
 
 func (c checkout) port() pay.Checkout {
@@ -110,6 +114,14 @@ func (a account) port() pay.Account {
 type link struct {
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// door is where an onboarding address leads.
+type door struct {
+	Account string    `json:"account"`
+	Return  string    `json:"return_url"`
+	Refresh string    `json:"refresh_url"`
+	Expires time.Time `json:"expires_at"`
 }
 
 // answer is what the processor remembers under an idempotency key: the first result, a
