@@ -137,6 +137,7 @@ func (e *Engine) do(ctx context.Context, o *Operation, r *Request) (*Response, e
 		ctx = e.Ports(ctx, o.Touches)
 	}
 	now := clock.Cut(e.Now())
+	r = r.digest(o.MaxBody)
 	var who caller.Caller
 	for attempt := 1; ; attempt++ {
 		c := e.call(ctx, now, o.Home)
@@ -150,7 +151,7 @@ func (e *Engine) do(ctx context.Context, o *Operation, r *Request) (*Response, e
 			res.Attempts, res.Caller = attempt, who
 			return res, storeFault(err)
 		}
-		if attempt == maxAttempts {
+		if attempt == maxAttempts || !r.rewind() {
 			return &Response{Attempts: attempt, Caller: who, Header: map[string]string{}}, fault.BusyNow
 		}
 		if e.Pause != nil {

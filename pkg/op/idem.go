@@ -67,7 +67,8 @@ func (k idempotency) fault() error {
 	return nil
 }
 
-// fingerprint is the hash of the path ids and the body with sorted keys.
+// fingerprint is the hash of the path ids and the body: with sorted keys, or as it came
+// where it is a stream.
 func (k *idempotency) fingerprint() string {
 	if k.hash == "" {
 		b := make([]byte, 0, 512)
@@ -75,6 +76,9 @@ func (k *idempotency) fingerprint() string {
 			b = canonical(b, k.r.Path[n])
 		}
 		b = canonical(b, k.in.tree)
+		if s, ok := k.r.Stream.(*digested); ok {
+			b = append(b, s.sum()...)
+		}
 		sum := sha256.Sum256(b)
 		k.hash = hex.EncodeToString(sum[:])
 	}

@@ -270,8 +270,13 @@ func TestAnIgnoredKeyKeepsNothing(t *testing.T) {
 	x := newExchange(t)
 	o := op.Declare(meta(func(m *op.Meta) { m.Idempotent = op.KeyIgnored }), makeThing)
 	r := req{Token: x.maker(), Key: "k", Body: `{"name":"a"}`, Path: shelf("s")}
-	if x.call(o, r).Replayed || x.call(o, r).Replayed || x.rows("test.SHELF#s") != 2 {
-		t.Error("a key that the operation ignores was honoured")
+	for range 2 {
+		if x.call(o, r).Replayed {
+			t.Error("a key that the operation ignores was honoured")
+		}
+	}
+	if n := x.rows("test.SHELF#s"); n != 2 {
+		t.Errorf("%d rows", n)
 	}
 }
 
