@@ -1,6 +1,7 @@
 package op
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -45,6 +46,9 @@ func (k idempotency) row(who string) table.Key {
 	sum := sha256.Sum256([]byte(k.r.Key))
 	return table.Key{PK: k.o.Context() + ".IDEM#" + who + "#" + k.o.ID + "#" + hex.EncodeToString(sum[:16]), SK: "ROOT"}
 }
+
+// keep is how long a used key stands for its answer.
+func (k idempotency) keep() time.Duration { return cmp.Or(dialectOf(k.o.Context()).Keep, KeepReplays) }
 
 // who owns the key: the account, or nobody where no credential is needed.
 func (k idempotency) who(account string) string {
@@ -92,7 +96,7 @@ func (k *idempotency) lookup(c *Call) (*Response, error) {
 		return nil, nil
 	}
 	old, found, err := Load[replay](c, k.row(k.who(c.Caller.ID)))
-	if err != nil || !found || !old.At.Add(KeepReplays).After(c.Now) {
+	if err != nil || !found || !old.At.Add(k.keep()).After(c.Now) {
 		return nil, err
 	}
 	if old.Hash != k.fingerprint() {
@@ -128,7 +132,7 @@ func (k *idempotency) record(c *Call, out any, res *Response) error {
 			}
 		}
 	}
-	c.PutUntil(k.row(k.who(c.Caller.ID)), rec, c.Now.Add(KeepReplays))
+	c.PutUntil(k.row(k.who(c.Caller.ID)), rec, c.Now.Add(k.keep()))
 	return nil
 }
 

@@ -240,6 +240,22 @@ func TestAKeyIsForgottenAfterThirtyDays(t *testing.T) {
 	}
 }
 
+func TestAContextCanKeepKeysForAnotherTime(t *testing.T) {
+	op.Speak("brief", op.Dialect{OK: true, Keep: 24 * time.Hour})
+	x := newExchange(t)
+	o := op.Declare(meta(func(m *op.Meta) { m.ID = "brief.thing.make" }), makeThing)
+	r := req{Token: x.maker(), Key: "k", Body: `{"name":"a"}`, Path: shelf("s")}
+	x.call(o, r)
+	x.advance(24*time.Hour - time.Millisecond)
+	if !x.call(o, r).Replayed {
+		t.Error("forgotten too early")
+	}
+	x.advance(time.Millisecond)
+	if x.call(o, r).Replayed {
+		t.Error("kept too long")
+	}
+}
+
 func TestKeysAreOneToTwoHundredCharacters(t *testing.T) {
 	x := newExchange(t)
 	token := x.maker()

@@ -110,7 +110,7 @@ const (
 	MaxDepth       = 64               // nesting of a JSON body
 	MaxKeyLen      = 200              // characters of an Idempotency-Key
 	maxAttempts    = 6                // one decision and five more after lost races
-	KeepReplays    = 30 * 24 * time.Hour
+	KeepReplays    = 30 * 24 * time.Hour // a used key, where the context's dialect says nothing else
 )
 
 // Operation is a declared operation.
@@ -215,6 +215,8 @@ type Dialect struct {
 	OK bool
 	// Data: the REST answer of a success is wrapped as {"data": …} (Commons).
 	Data bool
+	// Keep is how long a used Idempotency-Key stands for its answer; KeepReplays when zero.
+	Keep time.Duration
 	// Problem words a field problem as a fault; nil takes the default.
 	Problem func(Problem) error
 }
