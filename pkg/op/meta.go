@@ -105,11 +105,11 @@ type Meta struct {
 
 // Limits of the operations layer.
 const (
-	DefaultMaxBody = 1 << 20          // bytes of a JSON body
-	DefaultTimeout = 10 * time.Second // of one function call
-	MaxDepth       = 64               // nesting of a JSON body
-	MaxKeyLen      = 200              // characters of an Idempotency-Key
-	maxAttempts    = 6                // one decision and five more after lost races
+	DefaultMaxBody = 1 << 20             // bytes of a JSON body
+	DefaultTimeout = 10 * time.Second    // of one function call
+	MaxDepth       = 64                  // nesting of a JSON body
+	MaxKeyLen      = 200                 // characters of an Idempotency-Key
+	maxAttempts    = 6                   // one decision and five more after lost races
 	KeepReplays    = 30 * 24 * time.Hour // a used key, where the context's dialect says nothing else
 )
 
