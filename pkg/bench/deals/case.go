@@ -3,10 +3,12 @@ package deals
 import (
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"time"
 
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/clock"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
@@ -62,7 +64,7 @@ func OpenCase(c *op.Call, k Case) {
 // openCase opens a case about the deal's agent and says so in the record.
 func (x *change) openCase(e *path.Event, kind string, evidence map[string]any) error {
 	d := x.d
-	k := Case{ID: x.c.NewID(), Kind: kind, AgentID: d.AgentID, TargetID: d.TargetID, DealID: d.ID, OpenedAt: e.At, Evidence: evidence}
+	k := Case{ID: CaseID(d.ID, kind, e.At), Kind: kind, AgentID: d.AgentID, TargetID: d.TargetID, DealID: d.ID, OpenedAt: e.At, Evidence: evidence}
 	OpenCase(x.c, k)
 	if d.Practice {
 		return nil
@@ -77,5 +79,37 @@ func (x *change) silent(e *path.Event) error {
 	if x.d.Practice {
 		return nil
 	}
+	if _, err := registry.Suspend(x.c, x.d.AgentID, suspendReason); err != nil {
+		return err
+	}
 	return x.openCase(e, CaseLiveness, map[string]any{"misses": e.N, "step": e.Step})
+}
+
+// suspendReason is what an agent and the stewards read of a suspension by this clock.
+const suspendReason = "three updates in a row were missed"
+
+// heard closes the liveness review: a day has passed without another miss. The stewards'
+// own suspensions stay.
+func (x *change) heard(e *path.Event, opened time.Time) error {
+	key := CaseKey(CaseID(x.d.ID, CaseLiveness, opened))
+	k, found, err := op.Load[Case](x.c, key)
+	if err != nil || !found || k.State == caseDecided {
+		return err
+	}
+	k.State, k.Finding, k.ClosedAt = caseDecided, "a day without a missed update", e.At
+	x.c.Put(key, k)
+	a, err := registry.Load(x.c, x.d.AgentID)
+	if err != nil || a.SuspendReason != suspendReason {
+		return err
+	}
+	_, err = registry.Lift(x.c, x.d.AgentID, k.Finding)
+	return err
+}
+
+// caseDecided is the state of a case that is closed.
+const caseDecided = "decided"
+
+// CaseID names the case a deal's event opens: one event opens one case.
+func CaseID(deal, kind string, at time.Time) string {
+	return deal + "." + kind + "." + strconv.FormatInt(at.UnixMilli(), 36)
 }

@@ -22,6 +22,8 @@ func (x *change) follow(e *path.Event) error {
 		return x.answered(e)
 	case path.ReviewOpened:
 		return x.silent(e)
+	case path.ReviewClosed:
+		return x.heard(e, e.Due)
 	case record.DealAgentDeclined, record.DealPickLapsed:
 		return x.unpicked(e)
 	}

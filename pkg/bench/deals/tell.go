@@ -2,6 +2,7 @@ package deals
 
 import (
 	"slices"
+	"time"
 
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
@@ -9,7 +10,7 @@ import (
 
 // quiet are the events an agent's feed leaves out: its own signs of life, what another
 // event of the same commit says better, and what is not its business.
-var quiet = []record.Word{path.PulseFiled, record.DealFunded, record.AskOpened, path.TimeRestored}
+var quiet = []record.Word{path.PulseFiled, record.DealFunded, record.AskOpened, path.ReviewClosed}
 
 // tell writes an event into the agent's feed.
 func (x *change) tell(e *path.Event) error {
@@ -58,6 +59,8 @@ func facts(e *path.Event) map[string]any {
 		return map[string]any{"amount_cents": e.Cents, "end_cause": e.Cause}
 	case record.AgentCheckinOverdue, path.ReviewOpened:
 		return map[string]any{"misses": e.N}
+	case path.TimeRestored:
+		return map[string]any{"seconds": int64(e.Span.Span() / time.Second), "given_to": e.Who}
 	case path.TimeWarned:
 		return map[string]any{"percent": e.N}
 	case record.OddsRestated:

@@ -98,6 +98,7 @@ type Deal struct {
 	Warned   int    `json:"warned,omitempty"`   // percent of D the agent was warned of
 	Reminded int    `json:"reminded,omitempty"` // of the clock that runs: hours or days
 	Pulse    Pulse  `json:"pulse,omitzero"`
+	Review   Review `json:"review,omitzero"`
 
 	StaleInRow int  `json:"stale_in_row,omitempty"`
 	Stale      bool `json:"stale,omitempty"` // some approval of the deal was silence
@@ -126,7 +127,14 @@ type Pulse struct {
 	Percent int       `json:"percent,omitempty"`
 	Count   int       `json:"count,omitempty"`  // pulses in the stretch
 	Misses  int       `json:"misses,omitempty"` // missed deadlines in a row
-	Review  bool      `json:"review,omitempty"` // the silence opened a liveness review
+}
+
+// Review is the liveness review a silence opened: until a steward closes it, or a day has
+// passed without another miss, the agent takes no new work (bench.md 8.5).
+type Review struct {
+	Open      bool      `json:"open,omitempty"`
+	OpenedAt  time.Time `json:"opened_at,omitzero"`
+	CleanFrom time.Time `json:"clean_from,omitzero"` // since when nothing was missed
 }
 
 // Live tells whether the deal still runs.

@@ -15,6 +15,7 @@ const (
 	PulseFiled    record.Word = "agent.checked-in"   // N percent
 	TimeWarned    record.Word = "deal.time-warned"   // N percent of D
 	ReviewOpened  record.Word = "liveness.opened"    // the third miss in a row
+	ReviewClosed  record.Word = "liveness.closed"    // a day without a miss, or a steward
 	MessagePosted record.Word = "step.message"       // Who wrote it
 	ItemAttached  record.Word = "step.item-attached" // an outcome that hands nothing over
 	TimeRestored  record.Word = "deal.time-restored" // Span was given back
@@ -32,7 +33,7 @@ type Event struct {
 	Cents int64     `json:"cents,omitempty"`
 	Cause string    `json:"cause,omitempty"` // person or stale; the end cause of an ending
 	Who   string    `json:"who,omitempty"`   // of a message
-	Due   time.Time `json:"due,omitzero"`    // the deadline that follows
+	Due   time.Time `json:"due,omitzero"`    // the deadline that follows; of a closed review: when it opened
 	Odds  float64   `json:"odds,omitempty"`
 	Span  Millis    `json:"span_ms,omitempty"`
 	// Of an ending by the agent.
@@ -93,14 +94,18 @@ func (d *Deal) fold(e Event) error {
 		return d.Money.Return(e.Cents)
 	case PulseFiled:
 		d.Pulse = Pulse{At: e.At, DueAt: e.Due, Percent: e.N, Count: d.Pulse.Count + 1}
+		d.clean(e.At)
 	case record.AgentCheckinOverdue:
 		d.Pulse.Misses, d.Pulse.DueAt = e.N, e.Due
+		d.Review.CleanFrom = time.Time{}
 	case ReviewOpened:
-		d.Pulse.Review = true
+		d.Review = Review{Open: true, OpenedAt: e.At}
+	case ReviewClosed:
+		d.Review = Review{}
 	case TimeWarned:
 		d.Warned = e.N
 	case TimeRestored:
-		d.Restored += e.Span
+		return d.foldRestored(e)
 	case record.AskAnswered:
 		d.StaleInRow = 0
 	case record.DealAgentDeclined, record.DealPickLapsed, record.TargetResolved, record.TargetAgentFailed,
@@ -109,6 +114,27 @@ func (d *Deal) fold(e Event) error {
 	default:
 		return d.foldStep(e)
 	}
+	return nil
+}
+
+// clean starts the day without a miss that closes an open review.
+func (d *Deal) clean(at time.Time) {
+	if d.Review.Open && d.Review.CleanFrom.IsZero() {
+		d.Review.CleanFrom = at
+	}
+}
+
+// foldRestored gives time back: to the agent as a longer D, to the person as a later lapse.
+func (d *Deal) foldRestored(e Event) error {
+	if e.Who == WhoAgent {
+		d.Restored += e.Span
+		return nil
+	}
+	s := d.Step(e.Step)
+	if s == nil || s.State != Waiting {
+		return errState
+	}
+	s.WaitingSince = s.WaitingSince.Add(e.Span.Span())
 	return nil
 }
 
@@ -135,6 +161,7 @@ func (d *Deal) foldEnd(e Event) error {
 	if e.N > 0 {
 		d.Score = e.N
 	}
+	d.clean(e.At)
 	for i := range d.Steps {
 		if s := &d.Steps[i]; s.State != Approved {
 			s.State, s.WaitingSince = Over, time.Time{}

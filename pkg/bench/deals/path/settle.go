@@ -17,7 +17,8 @@ const (
 	PulseEvery = 30 * time.Minute
 	LapseAfter = 14 * Day // of an open ask: silence counts as approval
 
-	ReviewMisses = 3 // missed deadlines in a row that open a liveness review
+	ReviewMisses = 3   // missed deadlines in a row that open a liveness review
+	CleanAfter   = Day // without a miss, an open review closes by itself
 	// NoticeMisses is the miss the person is told of.
 	NoticeMisses = 2
 )
@@ -41,13 +42,15 @@ const (
 	TimerPulse = "deal.pulse"
 	TimerTime  = "deal.time"
 	TimerLapse = "deal.lapse"
+	TimerClean = "deal.liveness"
 )
 
 // TimerKinds lists them.
-var TimerKinds = []string{TimerSign, TimerPulse, TimerTime, TimerLapse}
+var TimerKinds = []string{TimerSign, TimerPulse, TimerTime, TimerLapse, TimerClean}
 
 // Next is the next deadline of the deal and the kind of timer that waits for it; ok is
-// false when no clock runs, which only an ended deal may say.
+// false when no clock runs, which only an ended deal may say. (One that ended under a
+// liveness review has that clock left.)
 func (d *Deal) Next() (due time.Time, kind string, ok bool) {
 	n := d.next()
 	return n.due, n.kind, n.do != nil
@@ -81,6 +84,17 @@ func (d *Deal) overtake(events []Event) {
 }
 
 func (d *Deal) next() deadline {
+	n := d.nextOfPath()
+	if from := d.Review.CleanFrom; !from.IsZero() {
+		due := from.Add(CleanAfter)
+		if n.do == nil || due.Before(n.due) {
+			return deadline{due, TimerClean, func(at, _ time.Time) { d.closeReview(at) }}
+		}
+	}
+	return n
+}
+
+func (d *Deal) nextOfPath() deadline {
 	switch s := d.Open(); {
 	case d.Status == Picked:
 		return d.nextUnsigned()
@@ -190,6 +204,10 @@ func (d *Deal) blocks(s *Step) bool {
 		return false
 	}
 	return s.Ask != proposal.Approve || d.StaleInRow >= 2
+}
+
+func (d *Deal) closeReview(at time.Time) {
+	d.emit(Event{Word: ReviewClosed, At: at, Due: d.Review.OpenedAt})
 }
 
 // approve is the release: the step is approved and its money moves, in one motion.

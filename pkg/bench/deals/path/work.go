@@ -143,13 +143,40 @@ func (d *Deal) Withdraw(at time.Time, kind, reason string) error {
 	return nil
 }
 
-// GiveBack gives Agent time back after a fault of the platform.
+// GiveBack gives time back after a fault of the platform, to whoever holds the ball: the
+// agent gets more of D, the person's ask lapses later.
 func (d *Deal) GiveBack(at time.Time, span time.Duration) error {
-	if d.Status != Signed {
+	s := d.Open()
+	if s == nil {
 		return NotActive
 	}
-	d.emit(Event{Word: TimeRestored, At: at, Span: Of(span)})
+	who := WhoAgent
+	if s.State == Waiting {
+		who = WhoPerson
+	}
+	d.emit(Event{Word: TimeRestored, At: at, Step: s.Number, Who: who, Span: Of(span)})
 	return nil
+}
+
+// Strike ends a running deal by a decision of the stewards, as a failure of the agent
+// (bench.md 23, delisting).
+func (d *Deal) Strike(at time.Time, reason string) error {
+	switch d.Status {
+	case Signed:
+		d.end(Event{Word: record.TargetAgentFailed, At: at, Step: d.held(), Cause: AgentFailed, Reason: reason})
+	case Picked:
+		d.end(Event{Word: record.DealPickLapsed, At: at, Cause: PickLapsed})
+	default:
+		return NotActive
+	}
+	return nil
+}
+
+// CloseReview is a steward's end of an open liveness review.
+func (d *Deal) CloseReview(at time.Time) {
+	if d.Review.Open {
+		d.closeReview(at)
+	}
 }
 
 // Writers of a thread.

@@ -1,0 +1,298 @@
+package path_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/proposal"
+	"guildhall/pkg/bench/record"
+)
+
+var (
+	seeds = flag.Int("path.seeds", 2000, "simulated deals")
+	first = flag.Uint64("path.seed", 1, "the first seed; -path.seeds=1 -path.seed=N replays one")
+	write = flag.Bool("path.write", false, "rewrite the golden state machine document")
+)
+
+// sim is one simulated deal with everything a run must hold.
+type sim struct {
+	t        *testing.T
+	seed     uint64
+	r        *rand.Rand
+	d, twin  *path.Deal // twin is rebuilt from the events alone
+	now      time.Time
+	released map[int]int
+	seen     map[string]int // edges, endings, refusals: what happened, over all seeds
+}
+
+// TestSimulatedDealsHoldEveryLaw walks many deals through random calls, legal and not, at
+// random times. After every one: the money adds up, one ball, each line released once, the
+// events rebuild the state, only edges of the machine, and a clock for every live deal.
+func TestSimulatedDealsHoldEveryLaw(t *testing.T) {
+	seen := map[string]int{}
+	for i := range *seeds {
+		s := &sim{t: t, seed: *first + uint64(i), seen: seen}
+		s.run()
+		if t.Failed() {
+			t.Fatalf("replay: go test ./pkg/bench/deals/path -run Simulated -path.seeds=1 -path.seed=%d", s.seed)
+		}
+	}
+	if *seeds < 2000 {
+		return
+	}
+	for _, m := range path.Machines {
+		for _, e := range m.Edges {
+			key := fmt.Sprintf("%s %s>%s", m.Name, e.From, e.To)
+			if seen[key] < 50 {
+				t.Errorf("edge %s was taken %d times", key, seen[key])
+			}
+			if m.Name == "Deal" && seen["word "+string(e.On)] < 50 {
+				t.Errorf("%s happened %d times", e.On, seen["word "+string(e.On)])
+			}
+		}
+	}
+	for _, w := range []record.Word{path.SignReminded, path.TimeWarned, path.ReviewOpened, path.ReviewClosed, record.AskReminded, record.AgentCheckinOverdue,
+		record.AskChangesRequested, record.OddsRestated, path.TimeRestored, path.FlagFiled, path.ItemAttached} {
+		if seen["word "+string(w)] < 50 {
+			t.Errorf("%s happened %d times", w, seen["word "+string(w)])
+		}
+	}
+	if seen["refused"] < 1000 || seen["stale"] < 50 {
+		t.Errorf("refusals %d, silences %d", seen["refused"], seen["stale"])
+	}
+}
+
+var asks = []string{proposal.Approve, proposal.Choose, proposal.Provide, proposal.Grant}
+
+func (s *sim) run() {
+	s.r = rand.New(rand.NewPCG(s.seed, 7))
+	s.now, s.released = start, map[int]int{}
+	var steps []proposal.Step
+	free := s.r.IntN(4) == 0
+	for i := range 1 + s.r.IntN(5) {
+		p := proposal.Step{Title: fmt.Sprint(i), Ask: asks[s.r.IntN(4)], Rounds: 1 + s.r.IntN(2), DeclaredOdds: 0.5, AgentCourtEstimate: float64(s.r.IntN(20))}
+		if s.r.IntN(5) == 0 {
+			p.Actor = proposal.Agent
+		}
+		if !free {
+			p.LineItemAmount = int64(s.r.IntN(3)) * 1000
+		}
+		steps = append(steps, p)
+	}
+	finish := int64(0)
+	if !free {
+		finish = int64(s.r.IntN(2)) * 500
+	}
+	s.d = pickOf(steps, finish, 1+s.r.IntN(10))
+	s.d.Informed = s.r.IntN(4) > 0
+	s.twin = clone(pickOf(steps, finish, 1))
+	*s.twin = path.Deal{ID: s.d.ID, Informed: s.d.Informed, PlanAt: s.d.PlanAt, TotalCents: s.d.TotalCents, Days: s.d.Days, Steps: s.twin.Steps}
+	for i := range s.twin.Steps {
+		s.twin.Steps[i].Actor = s.d.Steps[i].Actor
+	}
+	s.check("pick", clone(s.twin))
+	style := s.r.IntN(4) // how busy its people are
+	for range 120 {
+		if s.d.Status == path.Ended && s.r.IntN(10) == 0 {
+			break
+		}
+		s.pass(style)
+		before := clone(s.d)
+		name, err := s.act()
+		if err != nil {
+			s.seen["refused"]++
+			if !reflect.DeepEqual(before, s.d) {
+				s.t.Errorf("seed %d: the refused %s changed the deal", s.seed, name)
+			}
+		}
+		s.check(name, before)
+		if s.t.Failed() {
+			return
+		}
+	}
+	s.ends()
+}
+
+// pass lets time go by, and settles as a reader or a sweep would.
+func (s *sim) pass(style int) {
+	spans := []time.Duration{time.Second, time.Minute, 29 * time.Minute, 3 * time.Hour, path.Day, 6 * path.Day, 20 * path.Day}
+	span := spans[s.r.IntN(2+style+s.r.IntN(2))]
+	if st := s.d.Open(); st != nil && st.State == path.Waiting && s.r.IntN(6) == 0 {
+		span = spans[len(spans)-1] // a person on holiday
+	}
+	s.now = s.now.Add(time.Duration(s.r.Int64N(int64(span) + 1)))
+	if due, _, ok := s.d.Next(); ok && s.r.IntN(8) == 0 && due.After(s.now) && due.Sub(s.now) < 15*path.Day {
+		s.now = due // exactly at the deadline
+	}
+	before := clone(s.d)
+	s.d.Settle(s.now)
+	s.check("settle", before)
+}
+
+// act makes one random call.
+func (s *sim) act() (string, error) {
+	d, n := s.d, 1+s.r.IntN(len(s.d.Steps))
+	st, open := d.Step(n), d.Open()
+	if open != nil && s.r.IntN(3) > 0 {
+		st = open
+	}
+	switch k := s.r.IntN(40); {
+	case k < 3:
+		return "sign", d.Sign(s.now, s.r.IntN(2) == 0)
+	case k == 3:
+		if s.r.IntN(6) > 0 {
+			return "none", nil
+		}
+		return "walk away", d.WalkAway(s.now, "no")
+	case k == 4:
+		if s.r.IntN(6) > 0 {
+			return "none", nil
+		}
+		return "end", d.EndByPerson(s.now)
+	case k < 14:
+		p := path.Checkpoints[s.r.IntN(5)]
+		if open != nil && s.r.IntN(3) > 0 {
+			p = min(100, d.Pulse.Percent+25)
+		}
+		return "pulse", d.CheckIn(s.now, p)
+	case k < 18:
+		_, err := d.File(s.now, "document")
+		return "file", err
+	case k == 18:
+		_, err := d.Attach(s.now, path.ItemAttached)
+		return "attach", err
+	case k < 28:
+		return s.answer(st)
+	case k == 28:
+		if s.r.IntN(4) > 0 {
+			return "none", nil
+		}
+		return "fail", d.Fail(s.now, st, "why", "", "")
+	case k == 29:
+		if s.r.IntN(4) > 0 {
+			return "none", nil
+		}
+		return "withdraw", d.Withdraw(s.now, []string{path.Compliance, path.Abandonment}[s.r.IntN(2)], "why")
+	case k < 32:
+		return "restate", d.Restate(s.now, st, 0.3)
+	case k < 34:
+		return "write", d.Write(s.now, st)
+	case k < 36:
+		_, err := d.Reply(s.now, st)
+		return "reply", err
+	case k == 36:
+		return "flag", d.Flag(s.now, st)
+	case k == 37:
+		return "give back", d.GiveBack(s.now, time.Hour)
+	default:
+		return "none", nil
+	}
+}
+
+func (s *sim) answer(st *path.Step) (string, error) {
+	a := path.Answer{Verdict: []string{path.Approve, path.Approve, path.Approve, path.RequestChanges, path.Decline}[s.r.IntN(5)], Score: s.r.IntN(11), Grant: true, Files: s.r.IntN(3)}
+	if a.Verdict == path.Decline && s.r.IntN(4) > 0 {
+		return "none", nil
+	}
+	return "answer " + a.Verdict, s.d.Answer(s.now, st, a)
+}
+
+// check drains the deal and holds everything against what it was before.
+func (s *sim) check(name string, before *path.Deal) {
+	s.t.Helper()
+	events, err := s.d.Drain()
+	if err != nil {
+		s.t.Errorf("seed %d: %s: %v", s.seed, name, err)
+		return
+	}
+	for _, e := range events {
+		s.seen["word "+string(e.Word)]++
+		if e.Word == record.StepReleased {
+			if s.released[e.Step]++; s.released[e.Step] > 1 || e.Cause == "" || e.Cents != s.d.Step(e.Step).Cents {
+				s.t.Errorf("seed %d: %s released step %d: %+v", s.seed, name, e.Step, e)
+			}
+		}
+		if e.Word == record.StepApproved && e.Cause == path.ByStale {
+			s.seen["stale"]++
+		}
+		if e.At.After(s.now) {
+			s.t.Errorf("seed %d: %s happened in the future", s.seed, e.Word)
+		}
+	}
+	if err := s.twin.Replay(events); err != nil {
+		s.t.Errorf("seed %d: %s: replay: %v", s.seed, name, err)
+	}
+	if !reflect.DeepEqual(s.twin, s.d) {
+		s.t.Errorf("seed %d: after %s the events rebuild another deal\n%+v\n%+v", s.seed, name, s.twin, s.d)
+	}
+	if due, _, ok := s.d.Next(); s.d.Live() && !ok || ok && !due.After(s.now) && name == "settle" {
+		s.t.Errorf("seed %d: after %s no clock runs (%v, now %v)", s.seed, name, due, s.now)
+	}
+	s.edges(name, before, events)
+}
+
+// edges walks the events once more, one at a time, and looks every change of state up in
+// the machines.
+func (s *sim) edges(name string, d *path.Deal, events []path.Event) {
+	for _, e := range events {
+		deal, states := d.Status, make([]string, len(d.Steps))
+		for i := range d.Steps {
+			states[i] = d.Steps[i].State
+		}
+		if err := d.Replay([]path.Event{e}); err != nil {
+			s.t.Errorf("seed %d: %s: %v", s.seed, name, err)
+			return
+		}
+		s.edge(path.DealMachine, deal, d.Status, e.Word)
+		for i := range d.Steps {
+			s.edge(path.StepMachine, states[i], d.Steps[i].State, e.Word)
+		}
+	}
+}
+
+func (s *sim) edge(m path.Machine, from, to string, on record.Word) {
+	if from == to {
+		return
+	}
+	for _, e := range m.Edges {
+		if e.From == from && e.To == to && (e.On == on || e.On == "") {
+			s.seen[fmt.Sprintf("%s %s>%s", m.Name, from, to)]++
+			return
+		}
+	}
+	s.t.Errorf("seed %d: the %s has no edge %q > %q on %s", s.seed, m.Name, from, to, on)
+}
+
+// ends lets the clocks alone finish what is left: within the published bound.
+func (s *sim) ends() {
+	if !s.d.Live() {
+		return
+	}
+	before := clone(s.d)
+	s.now = s.now.Add(s.d.Bound())
+	s.d.Settle(s.now)
+	s.check("silence", before)
+	if s.d.Live() {
+		s.t.Errorf("seed %d: the deal is still %s after %v of silence: %+v", s.seed, s.d.Status, before.Bound(), s.d)
+	}
+}
+
+func TestTheMachineDocumentIsCurrent(t *testing.T) {
+	file := filepath.Join("testdata", "state-machines.md")
+	if *write {
+		if err := os.WriteFile(file, path.Document(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil || string(got) != string(path.Document()) {
+		t.Fatalf("run: go test ./pkg/bench/deals/path -run Document -path.write (%v)", err)
+	}
+}
