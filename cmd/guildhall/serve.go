@@ -116,11 +116,11 @@ func listen(ctx context.Context, s serveFlags, cfg config.Config, dir string, ou
 	}
 	defer x.Close()
 	fmt.Fprintf(out, "listening on %s\n", address)
-	return run1(ctx, x, l)
+	return serveUntil(ctx, x, l)
 }
 
-// run1 serves until ctx ends, then drains.
-func run1(ctx context.Context, x *wire.Exchange, l net.Listener) error {
+// serveUntil serves until ctx ends, then drains.
+func serveUntil(ctx context.Context, x *wire.Exchange, l net.Listener) error {
 	server := &http.Server{Handler: x.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(x.Log.Handler(), slog.LevelWarn)}
 	working, stop := context.WithCancel(context.Background())
