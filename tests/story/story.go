@@ -9,6 +9,7 @@
 //	agent crow                                        registers an agent and acks both pings
 //	token bob $token                                  an actor with a token of its own
 //	set $name JSON                                    a variable
+//	restart                                           the exchange is killed and started again, where the runner can
 //
 //	alice POST /api/person/wants                      a call by an actor ("anyone" sends no token)
 //	  {"want": "…"}                                   the body: JSON, may go on over lines
@@ -42,13 +43,17 @@ import (
 )
 
 // Run runs a script against the exchange at base.
-func Run(t *testing.T, base, file string) {
+func Run(t *testing.T, base, file string) { RunWith(t, base, file, nil) }
+
+// RunWith is Run with a way to kill the exchange and start it again: restart returns its
+// new address. Nil passes over the restart steps.
+func RunWith(t *testing.T, base, file string, restart func() string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &script{t: t, base: base, file: filepath.Base(file), vars: map[string]any{}, tokens: map[string]string{"anyone": ""}}
+	s := &script{t: t, base: base, file: filepath.Base(file), vars: map[string]any{}, tokens: map[string]string{"anyone": ""}, restart: restart}
 	for _, b := range blocks(string(text)) {
 		s.line = b.line
 		s.step(b)
@@ -68,6 +73,8 @@ type script struct {
 	tokens map[string]string
 	calls  int
 	keys   int
+	// restart kills the exchange and returns where it is started again.
+	restart func() string
 
 	status int
 	header http.Header
@@ -131,6 +138,10 @@ func (s *script) step(b block) {
 		s.agent(words[1])
 	case "token":
 		s.tokens[words[1]] = s.fill(words[2])
+	case "restart":
+		if s.restart != nil {
+			s.base = s.restart()
+		}
 	case "set":
 		s.set(strings.TrimPrefix(words[1], "$"), strings.Join(words[2:], " "))
 	default:
