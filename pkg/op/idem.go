@@ -136,22 +136,46 @@ func (k *idempotency) record(c *Call, out any, res *Response) error {
 	return nil
 }
 
-// withoutSecrets copies an output without its fields tagged secret:"true".
+// withoutSecrets copies an output without its fields tagged secret:"true", at any depth
+// of structs.
 func withoutSecrets(out any) (any, bool) {
-	v := reflect.ValueOf(out)
-	if v.Kind() != reflect.Struct {
+	v, found := scrub(reflect.ValueOf(out))
+	if !found {
 		return out, false
+	}
+	return v.Interface(), true
+}
+
+func scrub(v reflect.Value) (reflect.Value, bool) {
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		inner, found := scrub(v.Elem())
+		if !found {
+			return v, false
+		}
+		cp := reflect.New(inner.Type())
+		cp.Elem().Set(inner)
+		return cp, true
+	}
+	if v.Kind() != reflect.Struct {
+		return v, false
 	}
 	found := false
 	cp := reflect.New(v.Type()).Elem()
 	cp.Set(v)
 	for i := range v.NumField() {
+		f := cp.Field(i)
+		if !f.CanSet() {
+			continue
+		}
 		if v.Type().Field(i).Tag.Get("secret") == "true" {
-			cp.Field(i).SetZero()
+			f.SetZero()
+			found = true
+		} else if inner, secret := scrub(f); secret {
+			f.Set(inner)
 			found = true
 		}
 	}
-	return cp.Interface(), found
+	return cp, found
 }
 
 // limitKey is the row of a limit.
