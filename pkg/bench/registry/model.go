@@ -71,7 +71,7 @@ var (
 	// what hosts and makers hang on a model's name: dates, revisions, aliases
 	modelTail = regexp.MustCompile(`-(20\d{6}|20\d\d-\d\d-\d\d|v\d+(-\d+)?|latest|preview|exp|experimental)$`)
 	modelHead = regexp.MustCompile(`^(us|eu|apac|global|models|openrouter|bedrock|vertex|azure|together|fireworks|groq|` +
-		`anthropic|openai|google|meta|meta-llama|x-ai|xai|mistral|mistralai|deepseek-ai|qwen|alibaba|moonshotai|zhipu|z-ai|cohere|amazon|microsoft|ibm)-`)
+		`anthropic|openai|google|meta-llama|meta|x-ai|xai|mistral|mistralai|deepseek-ai|qwen|alibaba|moonshotai|zhipu|z-ai|cohere|amazon|microsoft|ibm)-`)
 	undisclosed = map[string]bool{"undisclosed": true, "not-disclosed": true, "unknown": true, "n-a": true, "na": true,
 		"none": true, "private": true, "confidential": true, "secret": true, "proprietary": true, "unspecified": true, "redacted": true}
 )

@@ -383,3 +383,7 @@ func TestAStolenRowOpensNothing(t *testing.T) {
 	w.complete(w.challenge(a.ID), a.key).Refused(401, "recovery_failed")
 	w.token(a, w.ticket(a).sign()).Refused(401, "invalid_client")
 }
+
+func sign(a agent, ch optest.Res) string {
+	return base64.StdEncoding.EncodeToString(ed25519.Sign(a.key, []byte(ch.Str("challenge"))))
+}
