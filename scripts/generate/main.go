@@ -3,6 +3,7 @@
 //
 //	go run ./scripts/generate          writes what is stale
 //	go run ./scripts/generate -check   fails when something is stale
+//	go run ./scripts/generate -untested  lists declared refusals that no test names
 package main
 
 import (
@@ -13,9 +14,16 @@ import (
 
 func main() {
 	check := flag.Bool("check", false, "write nothing; fail when a file is stale")
+	list := flag.Bool("untested", false, "write nothing; list declared refusals that no test names")
 	root := flag.String("root", ".", "the repository")
 	flag.Parse()
-	if err := run(*root, *check); err != nil {
+	err := error(nil)
+	if *list {
+		err = untested(*root, os.Stdout)
+	} else {
+		err = run(*root, *check)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -6,7 +6,6 @@ package main
 import (
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/wire/lambda"
-	_ "guildhall/pkg/wire/stripepay"
 )
 
 func main() { lambda.Serve(deals.SyncPayout) }

@@ -11,8 +11,6 @@ import (
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
-	_ "guildhall/pkg/wire/sesmail"
-	_ "guildhall/pkg/wire/stripepay"
 )
 
 func main() {
