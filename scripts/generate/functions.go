@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -62,7 +61,7 @@ func (g *generator) functions() error {
 		}
 		doc := fmt.Sprintf("Command %s serves %s %s.", path.Base(o.Folder()), o.Method, o.Path)
 		call := fmt.Sprintf("lambda.Serve(%s.%s)", path.Base(p.dir), p.name)
-		if err := g.function(o.Folder(), doc, call, ports(o.Touches, source.Module+"/"+p.dir)); err != nil {
+		if err := g.function(o.Folder(), doc, call, g.ports(o.Touches, source.Module+"/"+p.dir)); err != nil {
 			return err
 		}
 	}
@@ -85,19 +84,13 @@ func (g *generator) unserved() error {
 	return g.function(catalog.DefaultFolder, "Command default answers what no operation serves.", b.String(), nil)
 }
 
-func ports(t op.Touch, imports ...string) []string {
+func (g *generator) ports(t op.Touch, imports ...string) []string {
 	for _, l := range links {
-		if t.Has(l.port) && exists(l.path) {
+		if t.Has(l.port) && len(g.tree.In(strings.TrimPrefix(l.path, source.Module+"/"))) > 0 {
 			imports = append(imports, "_ "+l.path)
 		}
 	}
 	return imports
-}
-
-// exists tells whether a package of the module has a folder.
-func exists(pkg string) bool {
-	_, err := os.Stat(strings.TrimPrefix(pkg, source.Module+"/"))
-	return err == nil
 }
 
 func (g *generator) job(j op.Job) error {
@@ -124,7 +117,7 @@ func (g *generator) job(j op.Job) error {
 	if len(timers) > 1 || len(effects) > 1 {
 		imports = append(imports, "slices")
 	}
-	return g.function(j.Folder(), doc, call, ports(j.Touches, imports...))
+	return g.function(j.Folder(), doc, call, g.ports(j.Touches, imports...))
 }
 
 // joined is the Go expression for several slices as one.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,13 @@ import (
 )
 
 const documentsDir = "pkg/spec/documents"
+
+// servedToAgents is the document the manifest names the hash of, hashFile where the
+// registry reads that hash.
+const (
+	servedToAgents = "bench"
+	hashFile       = "pkg/bench/registry/data/openapi.sha256"
+)
 
 // openapi makes the OpenAPI documents, of all operations and per group, and docs/FAULTS.md.
 func (g *generator) openapi() error {
@@ -27,6 +35,9 @@ func (g *generator) openapi() error {
 			return err
 		}
 		g.out[documentsDir+"/"+name+".json"] = doc
+		if name == servedToAgents {
+			g.out[hashFile] = fmt.Appendf(nil, "%x\n", sha256.Sum256(doc))
+		}
 	}
 	g.out["docs/FAULTS.md"] = faults(spec.List(g.ops, codes))
 	return nil
