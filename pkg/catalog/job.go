@@ -23,11 +23,15 @@ const TickID = "edge.clock.tick"
 // operation serves (404, 405 with Allow, OPTIONS) in the envelope of all refusals.
 const DefaultFolder = "edge/default"
 
-// Routes lists every operation as "METHOD /path", for the function that answers the rest.
+// Routes lists every operation and MCP endpoint as "METHOD /path", for the function that
+// answers the rest.
 func Routes() []string {
 	var all []string
 	for _, o := range Operations() {
 		all = append(all, o.Method+" "+o.Path)
+	}
+	for _, d := range Doors() {
+		all = append(all, "POST "+d.Path)
 	}
 	return all
 }

@@ -33,6 +33,9 @@ type Request struct {
 	Token       string    // bearer token or session cookie value
 	Key         string    // Idempotency-Key
 	Address     string    // client address, no port
+	// Wrong is what the transport found wrong with the input (an MCP argument that has no
+	// place in it); it is answered where unknown fields are.
+	Wrong error
 }
 
 // Response is the answer to a Request.
@@ -353,19 +356,15 @@ func (e *Engine) prefetch(c *Call, o *Operation, r *Request, in *input) (any, er
 
 // value checks unknown fields, types, the operation's own rules and the general limits.
 func (o *Operation) value(r *Request, in *input) (any, error) {
-	d := dialectOf(o.Context())
-	word := func(p *Problem) error {
-		if d.Problem != nil {
-			return d.Problem(*p)
-		}
-		return p.Fault()
-	}
 	schema := o.shape.body
 	checked := o.takesBody() && o.shape.raw == nil && o.Auth != Webhook
 	if checked && !o.LooseBody {
 		if p := schema.Unknown(in.tree, ""); p != nil {
-			return nil, word(p)
+			return nil, o.Word(p)
 		}
+	}
+	if r.Wrong != nil {
+		return nil, r.Wrong
 	}
 	body := in.body
 	if checked && o.LooseBody {
@@ -376,7 +375,7 @@ func (o *Operation) value(r *Request, in *input) (any, error) {
 		if q := schema.checkTypes(in.tree, ""); checked && q != nil {
 			p = q
 		}
-		return nil, word(p)
+		return nil, o.Word(p)
 	}
 	if val, ok := v.(Validator); ok {
 		if err := val.Validate(); err != nil {
@@ -385,7 +384,7 @@ func (o *Operation) value(r *Request, in *input) (any, error) {
 	}
 	if checked {
 		if p := schema.Check(in.tree, ""); p != nil {
-			return nil, word(p)
+			return nil, o.Word(p)
 		}
 	}
 	return v, nil
@@ -416,11 +415,12 @@ func (e *Engine) authenticate(c *Call, o *Operation, r *Request, in *input) erro
 			who = got
 		}
 	}
-	if o.Auth == Public || o.Auth == Webhook {
+	auth := o.AuthOver(r.Transport)
+	if auth == Public || auth == Webhook {
 		c.Caller = who
 		return nil
 	}
-	if !opens(o.Auth, who) {
+	if !opens(auth, who) {
 		return fault.NoCredential
 	}
 	c.Caller = who

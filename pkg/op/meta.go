@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"guildhall/pkg/fault"
 	"guildhall/pkg/limit"
 )
 
@@ -76,8 +77,24 @@ type Meta struct {
 	Status  int    // success status; 200 when zero
 	Tool    string // MCP tool, "" for none
 	ToolArg string // the MCP argument that carries the whole body, "" when its fields are arguments
-	Auth    Auth
-	Scope   string
+	// ToolCase is set when a tool fronts several operations: "action=claim" is the argument
+	// and the value that select this one. A value may hold {names} of the path, as in
+	// "path=tasks/{task_id}".
+	ToolCase string
+	// ToolText describes a tool that fronts several operations; one of them has it.
+	ToolText string
+	// ToolElse is what such a tool answers when nothing is selected; one of them has it.
+	ToolElse *fault.Fault
+	// ToolQuery is the MCP argument that carries the query parameters as an object of
+	// strings, "" when they are arguments.
+	ToolQuery string
+	// ToolAuth is who may use the tool where a public operation needs a credential over MCP;
+	// Scope then counts there alone.
+	ToolAuth Auth
+	// Destructive: the call ends or replaces something for good. MCP clients are told.
+	Destructive bool
+	Auth        Auth
+	Scope       string
 	// Idempotent says what becomes of an Idempotency-Key.
 	Idempotent Idempotency
 	Summary    string   // one line, our words
@@ -140,6 +157,14 @@ func (o *Operation) Folder() string {
 
 // Success is the status of a success.
 func (o *Operation) Success() int { return cmp.Or(o.Status, 200) }
+
+// AuthOver is who may call the operation over a transport.
+func (o *Operation) AuthOver(transport string) Auth {
+	if transport == "mcp" && o.ToolAuth != "" {
+		return o.ToolAuth
+	}
+	return o.Auth
+}
 
 // Reads tells whether the operation is a read.
 func (o *Operation) Reads() bool { return o.Method == "GET" }
@@ -235,6 +260,14 @@ func dialectOf(context string) Dialect {
 
 // Dialect is how the operation's context words its envelopes.
 func (o *Operation) Dialect() Dialect { return dialectOf(o.Context()) }
+
+// Word says a field problem as the operation's context words it.
+func (o *Operation) Word(p *Problem) error {
+	if d := o.Dialect(); d.Problem != nil {
+		return d.Problem(*p)
+	}
+	return p.Fault()
+}
 
 // Sort orders operations by id, for documents.
 func Sort(ops []*Operation) []*Operation {

@@ -114,7 +114,8 @@ func (s *shape) fill(t reflect.Type, r *Request, body []byte) (any, *Problem) {
 func (p param) value(r *Request) (string, bool) {
 	switch p.from {
 	case "path":
-		return r.Path[p.name], true
+		v, sent := r.Path[p.name]
+		return v, sent
 	case "query":
 		v := r.Query[p.name]
 		if len(v) == 0 {
