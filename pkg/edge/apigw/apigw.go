@@ -77,12 +77,19 @@ func Wrap(h http.Handler, log *slog.Logger) Handler {
 type call struct {
 	ctx     context.Context
 	event   events.APIGatewayV2HTTPRequest
+	body    string // decoded
 	handler http.Handler
 	log     *slog.Logger
 }
 
+// memory is a body that is there as a whole and can be read again.
+type memory struct{ *strings.Reader }
+
+func (memory) Close() error { return nil }
+
 func (c *call) answer() events.APIGatewayV2HTTPResponse {
 	plain, err := c.plain()
+	c.body = plain.Body
 	if err != nil {
 		return refusal(fault.BadRequest, "invalid_body", "The body is not well encoded.")
 	}
@@ -157,6 +164,9 @@ func (c *call) restore(r *http.Request) {
 	r.RequestURI = r.URL.RequestURI()
 	r.RemoteAddr = net.JoinHostPort(e.RequestContext.HTTP.SourceIP, "0")
 	r.Header = make(http.Header, len(e.Headers)+1)
+	if c.body != "" {
+		r.Body = memory{strings.NewReader(c.body)}
+	}
 	r.Host = e.RequestContext.DomainName
 	for name, value := range e.Headers {
 		if strings.EqualFold(name, "Host") {

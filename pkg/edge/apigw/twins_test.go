@@ -165,12 +165,16 @@ func serveEvent(t *testing.T, h http.Handler, r request, coded bool) result {
 }
 
 type in struct {
-	ID    string `path:"id"`
 	After string `query:"after"`
 	Wait  int    `query:"wait"`
 	Sig   string `header:"Stripe-Signature"`
 	Note  string `header:"X-Delivery-Note"`
 	Text  string `json:"text"`
+}
+
+type idIn struct {
+	ID string `path:"id"`
+	in
 }
 
 type out struct {
@@ -179,7 +183,13 @@ type out struct {
 }
 
 func echo(c *op.Call, in in) (out, error) {
-	return out{in.ID, in.After, in.Sig, in.Note, in.Text, c.Caller.Key(), c.Address, in.Wait}, nil
+	return out{"", in.After, in.Sig, in.Note, in.Text, c.Caller.Key(), c.Address, in.Wait}, nil
+}
+
+func echoID(c *op.Call, in idIn) (out, error) {
+	o, err := echo(c, in.in)
+	o.ID = in.ID
+	return o, err
 }
 
 type raw struct{ r *op.Raw }
@@ -205,10 +215,10 @@ func operations() []*op.Operation {
 	write := m("POST", "/t/{id}/write", op.Public)
 	write.Idempotent, write.MaxBody = op.KeyOptional, 200
 	return []*op.Operation{
-		op.Declare(m("GET", "/t/{id}", op.Public), echo),
-		op.Declare(m("POST", "/t/{id}", op.Person), echo),
-		op.Declare(m("DELETE", "/t/{id}", op.Person), echo),
-		op.Declare(write, echo),
+		op.Declare(m("GET", "/t/{id}", op.Public), echoID),
+		op.Declare(m("POST", "/t/{id}", op.Person), echoID),
+		op.Declare(m("DELETE", "/t/{id}", op.Person), echoID),
+		op.Declare(write, echoID),
 		op.Declare(m("GET", "/me", op.Person), echo),
 		op.Declare(m("POST", "/hook", op.Webhook), func(_ *op.Call, b binary) (out, error) { return out{Text: fmt.Sprintf("%x", b.Body)}, nil }),
 		op.Declare(m("POST", "/stream", op.Public), func(_ *op.Call, u upload) (out, error) {

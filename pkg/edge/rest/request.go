@@ -81,7 +81,7 @@ func (c *exchange) body(req *op.Request) error {
 		return errCoded
 	}
 	if c.route.stream {
-		req.Stream = &stream{r: r.Body, left: limit, limit: limit}
+		req.Stream = streamOf(r.Body, limit)
 		return nil
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
@@ -90,6 +90,31 @@ func (c *exchange) body(req *op.Request) error {
 	}
 	req.Body = b
 	return nil
+}
+
+// streamOf bounds a body; one that can begin again, as those in memory can, still can: an
+// operation that lost a race then decides again.
+func streamOf(body io.Reader, limit int64) io.Reader {
+	s := &stream{r: body, left: limit, limit: limit}
+	if again, ok := body.(io.Seeker); ok {
+		return &replayable{stream: s, again: again}
+	}
+	return s
+}
+
+// replayable is a stream that can begin again.
+type replayable struct {
+	*stream
+	again io.Seeker
+}
+
+// Seek goes back to the beginning; it goes nowhere else.
+func (r *replayable) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekStart {
+		return 0, errors.New("rest: a body only begins again")
+	}
+	r.left = r.limit
+	return r.again.Seek(0, io.SeekStart)
 }
 
 // stream is a body of at most limit bytes whose errors are refusals.

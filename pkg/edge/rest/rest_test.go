@@ -22,6 +22,7 @@ import (
 	"guildhall/pkg/id"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
+	"guildhall/pkg/table/faulty"
 	"guildhall/pkg/table/mem"
 )
 
@@ -57,11 +58,25 @@ func token(kind string) string {
 }
 
 type echoIn struct {
-	ID    string `path:"id"`
-	Name  string `path:"name"`
 	After string `query:"after"`
 	Sig   string `header:"X-Sig"`
 	Text  string `json:"text"`
+}
+
+type idIn struct {
+	ID string `path:"id"`
+	echoIn
+}
+
+type nameIn struct {
+	Name string `path:"name"`
+	echoIn
+}
+
+type fileIn struct {
+	ID   string `path:"id"`
+	Name string `path:"name"`
+	echoIn
 }
 
 type echoOut struct {
@@ -69,7 +84,25 @@ type echoOut struct {
 }
 
 func echo(c *op.Call, in echoIn) (echoOut, error) {
-	return echoOut{in.ID, in.Name, in.After, in.Sig, in.Text, c.Caller.Key(), c.Address}, nil
+	return echoOut{"", "", in.After, in.Sig, in.Text, c.Caller.Key(), c.Address}, nil
+}
+
+func echoID(c *op.Call, in idIn) (echoOut, error) {
+	out, err := echo(c, in.echoIn)
+	out.ID = in.ID
+	return out, err
+}
+
+func echoName(c *op.Call, in nameIn) (echoOut, error) {
+	out, err := echo(c, in.echoIn)
+	out.Name = in.Name
+	return out, err
+}
+
+func echoFile(c *op.Call, in fileIn) (echoOut, error) {
+	out, err := echo(c, in.echoIn)
+	out.ID, out.Name = in.ID, in.Name
+	return out, err
 }
 
 type empty struct{}
@@ -103,12 +136,12 @@ func testOps(hook func(*op.Call) error) []*op.Operation {
 	op.Speak("wrapped", op.Dialect{Data: true})
 	hooked := func(c *op.Call, _ empty) (empty, error) { return empty{}, hook(c) }
 	return []*op.Operation{
-		op.Declare(meta(op.Meta{Method: "GET", Path: "/api/things/{id}"}), echo),
-		op.Declare(meta(op.Meta{Method: "POST", Path: "/api/things/{id}", MaxBody: 64}), echo),
+		op.Declare(meta(op.Meta{Method: "GET", Path: "/api/things/{id}"}), echoID),
+		op.Declare(meta(op.Meta{Method: "POST", Path: "/api/things/{id}", MaxBody: 64}), echoID),
 		op.Declare(meta(op.Meta{Method: "GET", Path: "/api/things/open", Cache: "public, max-age=60"}), nothing),
-		op.Declare(meta(op.Meta{Method: "GET", Path: "/api/things/{id}/files/{name}"}), echo),
-		op.Declare(meta(op.Meta{Method: "DELETE", Path: "/api/things/{id}/files/{name}"}), echo),
-		op.Declare(meta(op.Meta{Method: "GET", Path: "/api/tail/{name...}"}), echo),
+		op.Declare(meta(op.Meta{Method: "GET", Path: "/api/things/{id}/files/{name}"}), echoFile),
+		op.Declare(meta(op.Meta{Method: "DELETE", Path: "/api/things/{id}/files/{name}"}), echoFile),
+		op.Declare(meta(op.Meta{Method: "GET", Path: "/api/tail/{name...}"}), echoName),
 		op.Declare(meta(op.Meta{Method: "PATCH", Path: "/api/twin", ID: "test.twin.patch"}), echo),
 		op.Declare(meta(op.Meta{Method: "POST", Path: "/api/twin", ID: "test.twin.post"}), echo),
 		op.Declare(meta(op.Meta{Method: "GET", Path: "/api/maker", Auth: op.Maker, Scope: "some"}), echo),
@@ -368,6 +401,36 @@ func TestABodyShorterThanItsLengthIsRefused(t *testing.T) {
 		rest.Handler(newEngine(), testOps(nil), rest.Options{}).ServeHTTP(w, r)
 		if w.Code != 400 || !strings.Contains(w.Body.String(), "body_incomplete") {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+type seekable struct{ *strings.Reader }
+
+func (seekable) Close() error { return nil }
+
+func TestAStreamThatCanBeginAgainSurvivesALostRace(t *testing.T) {
+	for name, c := range map[string]struct {
+		body   io.ReadCloser
+		status int
+	}{"in memory": {seekable{strings.NewReader("0123456789")}, 200}, "over its limit, in memory": {seekable{strings.NewReader("0123456789x")}, 413}, "from the network": {io.NopCloser(io.MultiReader(strings.NewReader("0123456789"))), 503}} {
+		e := newEngine()
+		store := faulty.Wrap(e.Store)
+		e.Store = store
+		if _, err := store.Inject(faulty.Fault{Mode: faulty.Conflict}); err != nil {
+			t.Fatal(err)
+		}
+		o := op.Declare(meta(op.Meta{Method: "POST", Path: "/stored", MaxBody: 10}), func(c *op.Call, in streamIn) (streamOut, error) {
+			n, err := io.Copy(io.Discard, in.Body)
+			c.Create(table.Key{PK: "test.STORED", SK: "ROOT"}, n)
+			return streamOut{n}, err
+		})
+		r := httptest.NewRequest("POST", "/stored", nil)
+		r.Body, r.ContentLength = c.body, -1
+		w := httptest.NewRecorder()
+		rest.Handler(e, []*op.Operation{o}, rest.Options{}).ServeHTTP(w, r)
+		if w.Code != c.status || c.status == 200 && !strings.Contains(w.Body.String(), `"Bytes":10`) {
+			t.Errorf("%s: %d %s, want %d", name, w.Code, w.Body, c.status)
 		}
 	}
 }

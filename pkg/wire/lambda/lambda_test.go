@@ -146,17 +146,20 @@ func TestAStartSaysWhatIsMissing(t *testing.T) {
 	for change, want := range map[string]string{
 		"GUILDHALL_STORE=":              "GUILDHALL_STORE",
 		"GUILDHALL_STORE=memory:":       "functions need dynamodb://",
-		"GUILDHALL_QUEUE=memory:":       "functions need sqs://",
 		"GUILDHALL_BASE_URL=":           "GUILDHALL_BASE_URL",
 		"GUILDHALL_KEYS=":               "GUILDHALL_KEYS",
 		"GUILDHALL_KEYS={}":             "GUILDHALL_KEYS",
 		"AWS_REGION=":                   "AWS_REGION",
 		"AWS_ACCESS_KEY_ID=":            "AWS_ACCESS_KEY_ID",
 		"GUILDHALL_PAYMENTS=simulated:": "GUILDHALL_PAYMENTS=simulated: has no adapter",
+		"GUILDHALL_QUEUE=memory:":       "functions need sqs://",
 	} {
 		p, err := newProcess(environment("http://127.0.0.1:1", change), io.Discard)
 		if err == nil {
-			_, err = p.serve(declare(op.Payments))
+			_, err = p.serve(declare(op.Payments | op.Queue))
+		}
+		if strings.HasPrefix(change, "GUILDHALL_QUEUE") {
+			_, err = p.sweep("test", nil, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", change, err)
@@ -164,6 +167,13 @@ func TestAStartSaysWhatIsMissing(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "AQEBAQEBAQEB") {
 			t.Errorf("%s: the error holds a key", change)
 		}
+	}
+}
+
+func TestAReadStartsWithoutAQueue(t *testing.T) {
+	p, _ := open(t, environment("http://127.0.0.1:1", "GUILDHALL_QUEUE="))
+	if _, err := p.serve(declare(0)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -70,10 +70,6 @@ func (p *process) engine(touches op.Touch) (*op.Engine, queue.Queue, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := p.queue()
-	if err != nil {
-		return nil, nil, err
-	}
 	into, err := p.ports(touches, keys)
 	if err != nil {
 		return nil, nil, err
@@ -82,8 +78,17 @@ func (p *process) engine(touches op.Touch) (*op.Engine, queue.Queue, error) {
 	if keys.Token.Previous != nil {
 		ring.Previous = [][]byte{keys.Token.Previous}
 	}
-	return &op.Engine{Store: store, Now: p.now, Rand: rand.Reader, Keys: ring, BaseURL: p.cfg.BaseURL, Tips: p.cfg.Tips,
-		Auth: account.Authenticators(), Ports: into, Hints: jobs.Hints(q, p.log), Pause: pause}, q, nil
+	e := &op.Engine{Store: store, Now: p.now, Rand: rand.Reader, Keys: ring, BaseURL: p.cfg.BaseURL, Tips: p.cfg.Tips,
+		Auth: account.Authenticators(), Ports: into, Pause: pause}
+	if p.cfg.Queue.Kind != config.SQS && !touches.Has(op.Queue) {
+		return e, nil, nil // a read has nothing to hint at; were a hint lost, the tick finds its row
+	}
+	q, err := p.queue()
+	if err != nil {
+		return nil, nil, err
+	}
+	e.Hints = jobs.Hints(q, p.log)
+	return e, q, nil
 }
 
 func (p *process) store() (*ddb.Store, error) {
