@@ -59,6 +59,9 @@ func wordsOf(f *File, fn *ast.FuncDecl) words {
 // in a string. Where none does, it finds the tests whose helpers do.
 func (m *Mentions) Of(dir, variable, function, id string) []Mention {
 	names := func(w words) bool {
+		if below(w.file.Dir, "pkg/op", "pkg/table", "pkg/queue", "pkg/edge") {
+			return false // the layers below borrow ids for tests of their own
+		}
 		if w.texts[id] || w.idents[path.Base(dir)+"."+variable] {
 			return true
 		}
@@ -81,6 +84,10 @@ func (m *Mentions) Of(dir, variable, function, id string) []Mention {
 	}
 	slices.SortStableFunc(direct, func(a, b Mention) int { return distance(a, dir) - distance(b, dir) })
 	return direct
+}
+
+func below(dir string, roots ...string) bool {
+	return slices.ContainsFunc(roots, func(r string) bool { return dir == r || strings.HasPrefix(dir, r+"/") })
 }
 
 // distance orders tests: those of the folder, those of its context, all others.

@@ -109,5 +109,9 @@ func main() {
 		"POST /api/steward/agents/{maker_id}/lift",
 		"POST /api/steward/agents/{maker_id}/suspend",
 		"POST /api/steward/agents/{maker_id}/operator-verified",
+		"POST /mcp",
+		"POST /mcp/help",
+		"POST /mcp/peer",
+		"POST /mcp/commons",
 	)
 }
