@@ -6,18 +6,6 @@ import (
 	"guildhall/pkg/table"
 )
 
-// Me is the caller's own status.
-var Me = op.Declare(op.Meta{
-	ID: "bench.me.read", Method: "GET", Path: "/api/bench/me", Tool: "get_my_status", Auth: op.Maker, Scope: TargetsRead,
-	Summary: "Read your own registry entry, readiness and counts.", Contract: "bench.md 3.15",
-}, me)
-
-// MeIn is empty.
-type MeIn struct{}
-
-// Rows names what Status reads.
-func (MeIn) Rows(agentID string) []table.Key { return StatusRows(agentID) }
-
 // StatusRows are the rows Status reads, for the prefetch.
 func StatusRows(agentID string) []table.Key { return []table.Key{AgentKey(agentID), CountKey(agentID)} }
 
@@ -64,33 +52,4 @@ func StatusOf(c *op.Call, agentID string) (Status, Agent, error) {
 		Reachable: record.At(a.ReachableAt), RecoveryKey: len(a.RecoveryKey) > 0, ClientKey: len(a.ClientKey) > 0, ClientID: ClientID(a.ID),
 		Attribution: attributionBlock(a), System: systemBlock(a.System), Suspended: a.SuspendedNewWork(), Payout: PayoutOf(a), Counts: n,
 		RegisteredAt: record.Time(a.At)}, a, err
-}
-
-// MeOut is an agent's own status with the head of its worklist.
-type MeOut struct {
-	Status
-	AttentionCount int     `json:"attention_count"`
-	AttentionTop   *string `json:"attention_top"`
-	OpenTargets    int     `json:"open_targets_count"`
-}
-
-// PingMove is the obligation of an open reachability ping in words, "" when none is open.
-func PingMove(a Agent) string {
-	if a.Ping == nil {
-		return ""
-	}
-	return "Ack the reachability ping."
-}
-
-// me knows no obligation but the ping; the desk, which sees every noun, answers the rest.
-func me(c *op.Call, _ MeIn) (out MeOut, err error) {
-	s, a, err := StatusOf(c, c.Caller.ID)
-	if err != nil {
-		return out, err
-	}
-	out.Status = s
-	if top := PingMove(a); top != "" {
-		out.AttentionCount, out.AttentionTop = 1, &top
-	}
-	return out, nil
 }

@@ -91,15 +91,12 @@ func token(c *op.Call, in TokenIn) (out TokenOut, err error) {
 	if !found || len(a.ClientKey) == 0 || !a.DelistedAt.IsZero() {
 		return out, invalidClient
 	}
+	if err := unused(c, agentID, in.Assertion); err != nil {
+		return out, err
+	}
 	as, err := readAssertion(in.Assertion, in.ClientID, a.ClientKey, c.Now)
 	if err != nil {
 		return out, invalidClient
-	}
-	if _, used, err := op.Load[usedJTI](c, jtiKey(agentID, as.JTI)); err != nil || used {
-		if err == nil {
-			err = invalidClient
-		}
-		return out, err
 	}
 	c.Check(AgentKey(agentID)) // the key must still be the one on file when the token is born
 	c.PutUntil(jtiKey(agentID, as.JTI), usedJTI{c.Now}, as.Expiry.Add(keepJTI))
@@ -112,6 +109,20 @@ func token(c *op.Call, in TokenIn) (out TokenOut, err error) {
 		scopes = account.BenchScopes
 	}
 	return TokenOut{AccessToken: access, Type: "Bearer", Seconds: int(tokenLife / time.Second), Scope: strings.Join(scopes, " ")}, nil
+}
+
+// unused refuses an assertion whose jti was used, before anything is computed for it.
+func unused(c *op.Call, agentID, assertion string) error {
+	_, claims, err := openAssertion(assertion)
+	if err != nil {
+		return invalidClient
+	}
+	jti, _ := claims["jti"].(string)
+	_, used, err := op.Load[usedJTI](c, jtiKey(agentID, jti))
+	if err == nil && used {
+		err = invalidClient
+	}
+	return err
 }
 
 // client remembers the live MCP tokens of an agent, so that a revocation finds all of them.

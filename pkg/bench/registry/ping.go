@@ -113,3 +113,11 @@ func (a *Agent) restartPings(c *op.Call) {
 	a.Ping = &Ping{ID: c.NewID(), Number: 1, FiredAt: c.Now}
 	a.ReachableAt = time.Time{}
 }
+
+// PingMove is the obligation of an open reachability ping in words, "" when none is open.
+func PingMove(a Agent) string {
+	if a.Ping == nil {
+		return ""
+	}
+	return "Ack the reachability ping."
+}
