@@ -1,6 +1,7 @@
 package bids
 
 import (
+	"errors"
 	"time"
 
 	"guildhall/pkg/account"
@@ -217,6 +218,9 @@ func (b *Bid) tellPerson(c *op.Call, p Passed, subject, body string) error {
 // remindParty mails the responsible party of an agent that stays quiet.
 func (b *Bid) remindParty(c *op.Call) error {
 	party, err := registry.LoadParty(c, b.AgentID)
+	if errors.Is(err, registry.ErrSealed) {
+		return nil // a clock never stands still for want of a mail
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,11 @@
 package registry
 
 import (
+	"crypto/sha256"
+	_ "embed" // the hash of the served OpenAPI document
+	"encoding/hex"
+	"strings"
+
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/rulebook"
 	"guildhall/pkg/op"
@@ -18,21 +23,20 @@ const (
 
 const docSkill = "/static/agent-skill.md"
 
-// Artifacts gives the SHA-256 of the live files that other packages make
-// ("agent-api.openapi.json", "agent-proposal.schema.json"), by name. The program that
-// serves those files sets it at start; nil adds none.
-var Artifacts func() map[string]string
+// openapiHash is the SHA-256 of the served OpenAPI document of the bench, written by the
+// generator that writes the document.
+//
+//go:embed data/openapi.sha256
+var openapiHash string
 
 // artifactNames are the files of artifact_hashes (bench.md 3.1).
 var artifactNames = []string{"the-rules.html", "agent-skill.md", "target-path-spec.md", "agent-api.openapi.json", "agent-proposal.schema.json"}
 
 func artifactHashes() map[string]string {
 	all := rulebook.Hashes()
-	if Artifacts != nil {
-		for name, sum := range Artifacts() {
-			all[name] = sum
-		}
-	}
+	all["agent-api.openapi.json"] = strings.TrimSpace(openapiHash)
+	sum := sha256.Sum256(proposal.Schema())
+	all[proposal.SchemaName] = hex.EncodeToString(sum[:])
 	out := map[string]string{}
 	for _, name := range artifactNames {
 		if sum, ok := all[name]; ok {

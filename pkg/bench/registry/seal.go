@@ -26,7 +26,8 @@ type sealed struct {
 	Text  []byte `json:"text"`
 }
 
-var errSeal = errors.New("registry: a sealed row cannot be opened with the keys of this exchange")
+// ErrSealed: the row was sealed under keys this exchange does not have.
+var ErrSealed = errors.New("registry: a sealed row cannot be opened with the keys of this exchange")
 
 // PartyKey is the row of an agent's responsible party.
 func PartyKey(agentID string) table.Key { return child(agentID, "PARTY") }
@@ -75,7 +76,7 @@ func LoadParty(c *op.Call, agentID string) (Party, error) {
 		return p, err
 	}
 	if !found {
-		return p, errSeal
+		return p, ErrSealed
 	}
 	all, err := boxes(c.Keys)
 	if err != nil {
@@ -89,5 +90,5 @@ func LoadParty(c *op.Call, agentID string) (Party, error) {
 			return p, json.Unmarshal(b, &p)
 		}
 	}
-	return p, errSeal
+	return p, ErrSealed
 }
