@@ -36,7 +36,7 @@ type Tree struct {
 }
 
 // skipped folders hold no source of ours.
-var skipped = []string{"node_modules", "dist", "bin", "cdk.out", "data", "testdata", "vendor"}
+var skipped = []string{"node_modules", "dist", "bin", "cdk.out", "testdata", "vendor"}
 
 // Load parses every Go file below root.
 func Load(root string) (*Tree, error) {
