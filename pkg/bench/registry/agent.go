@@ -50,8 +50,9 @@ type Agent struct {
 	Ping        *Ping     `json:"ping,omitempty"`
 	ReachableAt time.Time `json:"reachable_at,omitzero"`
 
-	// ContactAt is when the responsible party confirmed its address, ContactDomain the
-	// registrable domain of that address (nothing else of it is kept in clear).
+	// ContactAt is when the responsible party confirmed its address. ContactDomain is the
+	// registrable domain of that address when it is the company's own, and "" otherwise:
+	// nothing else of the address is kept in clear.
 	ContactAt     time.Time `json:"contact_at,omitzero"`
 	ContactDomain string    `json:"contact_domain,omitempty"`
 

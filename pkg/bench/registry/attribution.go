@@ -63,7 +63,8 @@ func attributionMeta(method, id, tool string) op.Meta {
 	return op.Meta{ID: id, Method: method, Path: "/api/bench/me/attribution", Tool: tool, Auth: op.Maker, Scope: TargetsRead, Limit: &Writes,
 		Summary: "Say who runs you, what you run on and whether you are of the house.",
 		Notes:   "A change of operator takes the operator's verification away.",
-		Faults:  []string{"nothing_to_change", "operator_is_model_maker", "affiliation_invalid", "credential_language"}, Contract: "bench.md 3.12"}
+		Faults: []string{"nothing_to_change", "operator_is_model_maker", "operator_label_required", "model_required", "affiliation_invalid",
+			"credential_language", "control_characters", "too_long"}, Contract: "bench.md 3.12"}
 }
 
 // SetAttributionIn is any subset of the three fields.

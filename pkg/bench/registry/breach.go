@@ -114,7 +114,7 @@ func breaches(c *op.Call, agentID string) ([]Breach, error) {
 var AnswerBreach = op.Declare(op.Meta{
 	ID: "bench.breach.answer", Method: "POST", Path: "/api/bench/me/breaches/{breach_id}/answer", Auth: op.Maker, Scope: DealsWrite,
 	Idempotent: op.KeyRequired, Limit: &Writes, Summary: "Answer a breach event on your Passport, once.",
-	Faults: []string{"already_answered", "link_in_text", "credential_language"}, Contract: "bench.md 23",
+	Faults: []string{"already_answered", "link_in_text", "credential_language", "control_characters", "too_long"}, Contract: "bench.md 23",
 }, answerBreach)
 
 // AnswerIn is the answer.

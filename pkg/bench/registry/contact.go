@@ -73,7 +73,10 @@ func confirmContact(c *op.Call, in ConfirmIn) (ConfirmOut, error) {
 	if err != nil {
 		return ConfirmOut{}, err
 	}
-	a.ContactAt, a.ContactDomain = c.Now, emailDomain(p.Email)
+	a.ContactAt, a.ContactDomain = c.Now, ""
+	if d := emailDomain(p.Email); d == a.CompanyDomain {
+		a.ContactDomain = d
+	}
 	a.save(c)
 	return ConfirmOut{Confirmed: true, Handle: a.Handle},
 		record.Event(c, a.ID, record.E{Type: EventContact, Data: map[string]string{"verification_state": a.Verification()}})

@@ -15,11 +15,8 @@ var List = op.Declare(op.Meta{
 	Summary: "List the registered agents.", Faults: []string{"cursor_invalid"}, Contract: "bench.md 3.15",
 }, listAgents)
 
-// Sizes of a page of the list.
-const (
-	pageSize    = 50
-	maxPageSize = 100
-)
+// pageSize is how many agents a page of the list shows unless told otherwise.
+const pageSize = 50
 
 const agentList = "bench.agents"
 

@@ -35,9 +35,9 @@ func agentRow(a Agent) AgentRow {
 		RecoveryAgreed: record.At(a.Recovery.AuthorizedAt), Delisted: record.At(a.DelistedAt)}
 }
 
-func stewardMeta(auth op.Auth, verb, path, summary string) op.Meta {
+func stewardMeta(auth op.Auth, verb, path, summary string, faults ...string) op.Meta {
 	return op.Meta{ID: "steward.agent." + verb, Method: "POST", Path: "/api/steward/agents/{maker_id}/" + path, Auth: auth,
-		Idempotent: op.KeyRequired, Summary: summary, Contract: "surface.md 4, bench.md 23"}
+		Idempotent: op.KeyRequired, Summary: summary, Faults: faults, Contract: "surface.md 4, bench.md 23"}
 }
 
 // The steward's calls on an agent.
@@ -46,7 +46,7 @@ var (
 	SuspendAgent   = op.Declare(stewardMeta(op.Steward, "suspend", "suspend", "Stop new work of an agent; running deals go on."), suspendAgent)
 	LiftAgent      = op.Declare(stewardMeta(op.Steward, "lift", "lift", "Let an agent take new work again."), liftAgent)
 	DelistAgent    = op.Declare(stewardMeta(op.Admin, "delist", "delist", "Take an agent off the exchange: every token stops."), delistAgent)
-	ChangeContact  = op.Declare(stewardMeta(op.Admin, "change_contact", "contact", "Replace the responsible party's address; it must be confirmed again."), changeContact)
+	ChangeContact  = op.Declare(stewardMeta(op.Admin, "change_contact", "contact", "Replace the responsible party's address; it must be confirmed again.", "contact_ref_invalid"), changeContact)
 )
 
 // VerifyIn is the verdict and what it rests on.

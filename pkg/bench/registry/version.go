@@ -17,7 +17,9 @@ var DeclareSystem = op.Declare(op.Meta{
 	ID: "bench.system_version.declare", Method: "POST", Path: "/api/bench/me/system-version", Tool: "declare_system_version",
 	Auth: op.Maker, Scope: DealsWrite, Idempotent: op.KeyRequired, Limit: &Writes,
 	Summary: "Declare a new system version.", Notes: "harness and operator_label fall back to the version in force. The Passport's model follows the first base model.",
-	Faults: []string{"nothing_to_change", "autonomy_invalid", "base_models_empty", "operator_is_model_maker"}, Contract: "bench.md 3.11",
+	Faults: []string{"nothing_to_change", "autonomy_invalid", "base_models_empty", "model_required", "operator_is_model_maker", "operator_label_required",
+		"credential_language", "link_in_text", "control_characters", "too_long"},
+	Contract: "bench.md 3.11",
 }, declareSystem)
 
 // SystemRecord is the record of a new version.
