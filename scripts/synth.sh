@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
-# Synthesises the CloudFormation templates into cdk.out: Node for jsii, no npm, no network.
+# Synthesises the CloudFormation templates into cdk.out: needs the built functions (make
+# functions) and Node for jsii; no npm, no network, no account.
+#
+#   scripts/synth.sh                          templates to look at
+#   scripts/synth.sh name=hall tips=off       with settings, see docs/deploy.md
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export CDK_OUTDIR="$PWD/${CDK_OUTDIR:-cdk.out}" CDK_DISABLE_CLI_TELEMETRY=true JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20
-export CDK_CONTEXT_JSON="${CDK_CONTEXT_JSON:-{\"aws:cdk:disable-asset-staging\":true\}}"
-cd infra
-exec go run .
+export GOFLAGS="${GOFLAGS:--buildvcs=false}" CDK_OUTDIR="${CDK_OUTDIR:-$PWD/cdk.out}" JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20
+settings=("mailFrom=Guildhall <notices@example.com>" "$@")
+CDK_CONTEXT_JSON=$(node -e 'const o = {}; for (const a of process.argv.slice(1)) { const i = a.indexOf("="); o[a.slice(0, i)] = a.slice(i + 1) } console.log(JSON.stringify(o))' -- "${settings[@]}")
+export CDK_CONTEXT_JSON
+go build -C infra -o ../bin/infra .
+rm -rf "$CDK_OUTDIR"
+exec bin/infra

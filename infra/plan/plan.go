@@ -1,0 +1,146 @@
+// Package plan turns the catalog into what is deployed: one function per operation and job,
+// what each may do, and the stack it stands in. It knows no rule of any context and nothing
+// of CDK.
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"guildhall/pkg/catalog"
+	"guildhall/pkg/op"
+)
+
+// Times of functions.
+const (
+	// apiTimeout is the longest an HTTP API waits for a function, less the second in which
+	// the function's own refusal gets through.
+	apiTimeout = 29 * time.Second
+	// slack is what a function has beyond its operation's deadline, to answer that it was
+	// too slow.
+	slack = 2 * time.Second
+	// waiting is the deadline from which a read is a long poll: it holds its caller.
+	waiting = 20 * time.Second
+	// defaultTimeout is that of the function behind the default route, which reads nothing.
+	defaultTimeout = 5 * time.Second
+	// visibilityFactor is how many times its consumer's timeout a message stays hidden: AWS
+	// asks for six, so that throttled calls do not use up the receives.
+	visibilityFactor = 6
+)
+
+// MemoryMB of every function. A function's share of a processor follows its memory; the
+// programs themselves need about 40 MB.
+const MemoryMB = 512
+
+// DefaultRoute takes what no other route takes.
+const DefaultRoute = "$default"
+
+// Function is one Lambda function.
+type Function struct {
+	Folder  string // below functions/: "bench/proposal-file"
+	Summary string
+	Routes  []string // route keys of the HTTP API: "GET /api/x/{id}"
+	Timeout time.Duration
+	Touches op.Touch
+	// Changes: it may change and delete rows. A read only puts the rows every call may put:
+	// its limit and its caller's sign of life.
+	Changes bool
+	Homes   []string // contexts of its objects
+	Sends   []string // queues it sends to
+	Reads   *Queue   // the queue it consumes, nil for none
+	Every   time.Duration
+	// Waits: a long poll. It gets a concurrency reservation of its own, so that waiting
+	// callers starve nobody.
+	Waits bool
+}
+
+// Queue is a queue with its dead letter queue and its consumer's settings.
+type Queue struct {
+	Name       string
+	Visibility time.Duration
+	Receives   int // before a message is dead
+	Batch      int
+}
+
+// Group is the first part of the folder.
+func (f Function) Group() string { g, _, _ := strings.Cut(f.Folder, "/"); return g }
+
+// Functions lists everything that is deployed: operations, MCP endpoints, jobs, the default
+// route.
+func Functions() []Function {
+	var all []Function
+	for _, o := range catalog.Operations() {
+		all = append(all, operation(o))
+	}
+	for _, d := range catalog.Doors() {
+		all = append(all, door(d))
+	}
+	for _, j := range catalog.Jobs() {
+		all = append(all, job(j))
+	}
+	return append(all, Function{Folder: catalog.DefaultFolder, Summary: "Answer what no operation serves.",
+		Routes: []string{DefaultRoute}, Timeout: defaultTimeout})
+}
+
+func operation(o *op.Operation) Function {
+	f := Function{Folder: o.Folder(), Summary: o.Summary, Timeout: min(o.Timeout+slack, apiTimeout), Touches: o.Touches,
+		Changes: !o.Reads(), Homes: []string{o.Home}, Waits: o.Reads() && o.Timeout >= waiting}
+	path := routePath(o.Path)
+	f.Routes = []string{o.Method + " " + path}
+	if o.Reads() {
+		f.Routes = append(f.Routes, "HEAD "+path)
+	}
+	if f.Changes {
+		f.Sends = hints(o)
+	}
+	return f
+}
+
+// hints lists the queue a write of an operation may send a hint to: its home's sweep.
+func hints(o *op.Operation) []string {
+	if q := op.SweepQueue(o.Home); slices.Contains(catalog.Queues(), q) {
+		return []string{q}
+	}
+	return nil
+}
+
+// door is the function of an MCP endpoint: it may do what the operations behind it may. A
+// long poll among its tools waits in it too; a reservation would bound all its tools.
+func door(d *op.Door) Function {
+	f := Function{Folder: d.Folder(), Summary: "Serve the tools of " + d.Context + " to MCP clients.", Routes: []string{"POST " + routePath(d.Path)},
+		Timeout: op.DefaultTimeout + slack, Touches: catalog.Touches(d), Changes: true}
+	for _, o := range catalog.Behind(d) {
+		f.Timeout = max(f.Timeout, operation(o).Timeout)
+		f.Homes = append(f.Homes, o.Home)
+		f.Sends = append(f.Sends, operation(o).Sends...)
+	}
+	slices.Sort(f.Homes)
+	slices.Sort(f.Sends)
+	f.Homes, f.Sends = slices.Compact(f.Homes), slices.Compact(f.Sends)
+	return f
+}
+
+// routePath is a pattern as API Gateway spells it: {name...} is {name+} there.
+func routePath(path string) string { return strings.ReplaceAll(path, "...}", "+}") }
+
+func job(j op.Job) Function {
+	context, _, _ := strings.Cut(j.ID, ".")
+	f := Function{Folder: j.Folder(), Summary: j.Summary, Timeout: j.Timeout, Touches: j.Touches,
+		Changes: j.Touches.Has(op.Table), Homes: []string{context}, Sends: j.Sends, Every: j.Every}
+	if j.Queue != "" {
+		f.Reads = &Queue{Name: j.Queue, Visibility: visibilityFactor * j.Timeout, Receives: j.Retries, Batch: j.Batch}
+	}
+	return f
+}
+
+// Queues lists the queues of a plan.
+func Queues(all []Function) []Queue {
+	var out []Queue
+	for _, f := range all {
+		if f.Reads != nil {
+			out = append(out, *f.Reads)
+		}
+	}
+	return out
+}

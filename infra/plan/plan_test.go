@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"guildhall/pkg/catalog"
+	"guildhall/pkg/op"
+)
+
+// One more part takes folders from the others and moves nothing between them.
+func TestOneMorePartMovesOnlyItsShare(t *testing.T) {
+	const folders = 2000
+	moved := 0
+	sizes := map[string]int{}
+	for i := range folders {
+		folder := fmt.Sprintf("bench/thing-%d", i)
+		before, after := place(folder, 4), place(folder, 5)
+		sizes[after]++
+		if before == after {
+			continue
+		}
+		moved++
+		if after != "bench-5" {
+			t.Errorf("%s moved from %s to %s", folder, before, after)
+		}
+	}
+	if moved < folders/8 || moved > folders/3 {
+		t.Errorf("%d of %d moved, about a fifth should", moved, folders)
+	}
+	for part, n := range sizes {
+		if n < folders/8 || n > folders/3 {
+			t.Errorf("%s has %d of %d", part, n, folders)
+		}
+	}
+}
+
+func TestAWriteSendsHintsToItsHomesSweepAndAReadToNobody(t *testing.T) {
+	home := func(context, method string) Function {
+		o := &op.Operation{Meta: op.Meta{ID: "person.want.post", Method: method, Path: "/x/{rest...}", Timeout: time.Second}, Home: context}
+		return operation(o)
+	}
+	if got := home("bench", "POST").Sends; !slices.Equal(got, []string{"bench-sweep"}) {
+		t.Errorf("a write sends to %v", got)
+	}
+	read := home("bench", "GET")
+	if len(read.Sends) != 0 || read.Changes {
+		t.Errorf("a read sends to %v, changes %v", read.Sends, read.Changes)
+	}
+	if !slices.Equal(read.Routes, []string{"GET /x/{rest+}", "HEAD /x/{rest+}"}) {
+		t.Errorf("routes %v", read.Routes)
+	}
+	if got := home("edge", "POST").Sends; got != nil {
+		t.Errorf("an operation without a clock sends to %v", got)
+	}
+}
+
+func TestALongPollWaitsWithinTheAPIsTime(t *testing.T) {
+	o := &op.Operation{Meta: op.Meta{ID: "bench.attention.read", Method: "GET", Path: "/x", Timeout: 29 * time.Second}}
+	if f := operation(o); !f.Waits || f.Timeout != 29*time.Second {
+		t.Errorf("waits %v, timeout %v", f.Waits, f.Timeout)
+	}
+	o.Timeout = op.DefaultTimeout
+	if f := operation(o); f.Waits || f.Timeout != op.DefaultTimeout+slack {
+		t.Errorf("waits %v, timeout %v", f.Waits, f.Timeout)
+	}
+}
+
+func TestAnEndpointMayDoWhatItsOperationsMay(t *testing.T) {
+	for _, d := range catalog.Doors() {
+		f := door(d)
+		for _, o := range catalog.Behind(d) {
+			each := operation(o)
+			if f.Touches&each.Touches != each.Touches || f.Timeout < each.Timeout {
+				t.Errorf("%s lacks ports or time of %s", d.ID(), o.ID)
+			}
+			for _, q := range each.Sends {
+				if !slices.Contains(f.Sends, q) {
+					t.Errorf("%s cannot send to %s, %s can", d.ID(), q, o.ID)
+				}
+			}
+		}
+	}
+}
+
+func TestSettingsSayWhatIsWrong(t *testing.T) {
+	good := Defaults()
+	good.MailFrom = "Guildhall <notices@example.com>"
+	if err := good.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got := good.MailDomain(); got != "example.com" {
+		t.Errorf("mail domain %q", got)
+	}
+	for want, change := range map[string]func(*Settings){
+		"mailFrom is needed":    func(s *Settings) { s.MailFrom = "" },
+		"is no sender":          func(s *Settings) { s.MailFrom = "nobody" },
+		"name \"Guild Hall\"":   func(s *Settings) { s.Name = "Guild Hall" },
+		"name \"a-very-long-na": func(s *Settings) { s.Name = "a-very-long-name-of-an-exchange" },
+		"go together":           func(s *Settings) { s.Domain = "hall.example.com" },
+		"give one of them":      func(s *Settings) { s.Domain, s.Certificate, s.BaseURL = "a.example", "arn", "https://b.example" },
+		"write https://HOST":    func(s *Settings) { s.BaseURL = "http://b.example" },
+		"alarmEmail":            func(s *Settings) { s.AlarmEmail = "nobody" },
+		"tips is on or off":     func(s *Settings) { s.Tips = "maybe" },
+		"arch \"riscv\"":        func(s *Settings) { s.Arch = "riscv" },
+		"at least 1":            func(s *Settings) { s.Waiting = 0 },
+	} {
+		s := good
+		change(&s)
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	domain := good
+	domain.Domain, domain.Certificate = "hall.example.com", "arn:aws:acm:eu-west-1:1:certificate/x"
+	if err := domain.Check(); err != nil || domain.BaseURL != "https://hall.example.com" {
+		t.Errorf("%v, base URL %q", err, domain.BaseURL)
+	}
+}
+
+func TestAFunctionThatIsNotBuiltIsNamed(t *testing.T) {
+	err := Built(t.TempDir(), []Function{{Folder: "bench/thing-do"}})
+	if err == nil || !strings.Contains(err.Error(), "functions/bench/thing-do is not built: run make functions") {
+		t.Error(err)
+	}
+}
