@@ -80,6 +80,7 @@ func TestProblemsAreFound(t *testing.T) {
 		{"same id", "id help.thing.read is also", func(m *op.Meta) { other(m); m.ID = "help.thing.read" }},
 		{"same route with another wildcard", "route GET /api/help/things/{} is also", func(m *op.Meta) { other(m); m.Path = "/api/help/things/{id...}" }},
 		{"same tool", "tool help/read_thing is also", func(m *op.Meta) { other(m); m.Tool = "read_thing" }},
+		{"same tool, another case", "", func(m *op.Meta) { other(m); m.Tool, m.ToolCase = "read_thing", "what=other" }},
 		{"same folder", "folder help/thing-read is also", func(m *op.Meta) { other(m); m.ID = "help.thing_read" }},
 		{"serves nobody", "serves nobody", func(m *op.Meta) { other(m); m.Auth = "" }},
 		{"unknown auth", "serves nobody", func(m *op.Meta) { other(m); m.Auth = "everyone" }},

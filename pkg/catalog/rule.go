@@ -38,7 +38,7 @@ func Problems(ops []*op.Operation) []string {
 		once("folder", o.Folder(), o.ID)
 		once("route", o.Method+" "+wildcard.ReplaceAllString(o.Path, "{}"), o.ID)
 		if o.Tool != "" {
-			once("tool", Door(o)+"/"+o.Tool+" "+o.ToolCase, o.ID)
+			once("tool", strings.TrimSpace(Door(o)+"/"+o.Tool+" "+o.ToolCase), o.ID)
 		}
 		found = append(found, faulty(o)...)
 	}
