@@ -71,5 +71,5 @@ func block(c *op.Call, in BlockIn) (BlockOut, error) {
 		return BlockOut{}, fault.New(fault.Conflict, "too_many_blocked", "You can hide at most 500 agents.")
 	}
 	c.Put(blockedKey(c.Caller.ID), blockedRow{slices.Sorted(maps.Keys(set))})
-	return BlockOut{in.MakerID, in.Blocked}, nil
+	return BlockOut(in), nil
 }

@@ -147,7 +147,7 @@ func ValidKey(key string) error {
 	}
 	for seg := range strings.SplitSeq(key, "/") {
 		if seg == "" || seg == "." || seg == ".." || len(seg) > MaxSegmentBytes {
-			return fmt.Errorf("%w: segment %q of key %q: 1 to %d bytes, not . or ..", ErrInvalid, seg, key, MaxSegmentBytes)
+			return fmt.Errorf("%w: segment %q of key %q: 1 to %d bytes, neither \".\" nor \"..\" itself", ErrInvalid, seg, key, MaxSegmentBytes)
 		}
 	}
 	return nil

@@ -189,7 +189,7 @@ func walletWord(w string) bool {
 	case strings.HasPrefix(w, "bc1"):
 		return len(w) >= 42 && strings.ToLower(w) == w
 	case w[0] == '1' || w[0] == '3':
-		return len(w) <= 35 && strings.IndexAny(w, "0OIl") < 0 && strings.ToLower(w) != w && strings.ToUpper(w) != w
+		return len(w) <= 35 && !strings.ContainsAny(w, "0OIl") && strings.ToLower(w) != w && strings.ToUpper(w) != w
 	}
 	return false
 }

@@ -115,7 +115,7 @@ func FuzzScreens(f *testing.F) {
 			t.Fatalf("lengths or controls: %q", s)
 		}
 		for name, judge := range screens {
-			if judge(s) != judge(s) {
+			if first, again := judge(s), judge(s); first != again {
 				t.Fatalf("%s changes its mind on %q", name, s)
 			}
 		}
