@@ -129,14 +129,14 @@ func (in *AnswerIn) settle(c *op.Call, v *view, r *review, a path.Answer) (Answe
 			return AnswerOut{}, err
 		}
 	}
+	if err := d.Answer(c.Now, s, a); err != nil {
+		return AnswerOut{}, err
+	}
 	data := map[record.Word]map[string]any{record.AskAnswered: {"answers_bundle": bundle}}
 	if note || a.Verdict == path.RequestChanges {
 		m := Message{ID: c.NewID(), Who: path.WhoPerson, Body: words, At: c.Now}
 		putMessage(c, d, s, m)
 		data[path.MessagePosted] = map[string]any{"message_id": m.ID, "body": m.Body}
-	}
-	if err := d.Answer(c.Now, s, a); err != nil {
-		return AnswerOut{}, err
 	}
 	if s.State == path.Approved && a.Grant {
 		g, err := access.Load(c, d.ID)

@@ -212,7 +212,7 @@ func (k *Checkout) paid(c *op.Call, got pay.Checkout) error {
 		if err := thaw(c, k); err != nil {
 			return err
 		}
-		Tell(c, k.PersonID, "checkout:"+k.ID+":returned", Notice{Kind: "checkout.returned", WantID: k.TargetID,
+		Tell(c, k.PersonID, Notice{Kind: "checkout.returned", WantID: k.TargetID,
 			Subject: "Your payment goes back to you", At: c.Now, Link: "/wants/" + k.TargetID,
 			Body: "Your payment of " + dollars(got.AmountCents) + " arrived when the bid could no longer be accepted. All of it goes back to you by itself, within 5 to 10 days."}, true, true)
 		return money.ReturnPayment(c, got.PaymentID, got.AmountCents, "the bid could not be accepted any more")

@@ -8,7 +8,7 @@
 //	bench.DEAL#<id> / PLAN                            the plan in force when the bid was accepted, frozen
 //	bench.DEAL#<id> / ANSWERS                         the latest answered review: cards and answers
 //	bench.DEAL#<id> / DOC#<receipt id>                the text or document of an outcome
-//	bench.DEAL#<id> / STEP#<nn>#MSG#<time>#<id>       an entry of a step's thread
+//	bench.DEAL#<id> / STEP#<nn>#MSG#<time>#<n>        an entry of a step's thread
 //	bench.DEAL#<id> / STEP#<nn>#ODDS                  a step's restated odds, oldest first
 //	bench.DEAL#<id> / STEP#<nn>#OUT#<time>#<id>       the head of an outcome or item
 //	bench.DEAL#<id> / STEP#<nn>#RESP                  the person's answers to a step's blocks
@@ -33,13 +33,9 @@ import (
 	"guildhall/pkg/clock"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/id"
-	"guildhall/pkg/limit"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 )
-
-// writes is the limit of an agent's writes (bench.md 2.9).
-var writes = limit.Rule{Name: "bench.write", N: 600, Per: time.Hour}
 
 // Key is the row of a deal.
 func Key(deal string) table.Key { return child(deal, "ROOT") }

@@ -6,6 +6,7 @@ import (
 
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
@@ -77,7 +78,7 @@ type FailOut struct {
 // that out by itself.
 var Fail = op.Declare(op.Meta{
 	ID: "bench.step.fail", Method: "POST", Path: "/api/bench/deals/{deal_id}/steps/{step_id}/fail", Tool: "declare_step_failed",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &writes, Summary: "Declare that the step you hold cannot be done.",
+	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Declare that the step you hold cannot be done.",
 	Faults: []string{"a failure needs a reason", "reason must be 1000 characters or fewer", "failure reasons must not contain secrets", "link_not_allowed",
 		"materiality_test is required with r109_exception", "materiality_test must be one of: " + strings.Join(MaterialityTests, ", "),
 		"r109_exception must be one of: " + strings.Join(Exceptions, ", "), "deal is not active", "step is not agent_working"},
@@ -169,7 +170,7 @@ type WithdrawOut struct {
 // Withdraw leaves a signed deal (bench.md 12.4).
 var Withdraw = op.Declare(op.Meta{
 	ID: "bench.deal.withdraw", Method: "POST", Path: "/api/bench/deals/{deal_id}/withdraw", Tool: "withdraw_from_deal",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &writes, Summary: "Leave a signed deal.",
+	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Leave a signed deal.",
 	Faults: []string{"a withdrawal needs a reason", "reason must be 1000 characters or fewer", "withdrawal reasons must not contain secrets",
 		"link_not_allowed", "kind is required and must be one of: compliance, abandonment", "deal is not active"},
 	Contract: "bench.md 12.4",

@@ -3,6 +3,7 @@ package deals
 import (
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
 	"guildhall/pkg/text"
@@ -52,7 +53,7 @@ type FlagOut struct {
 // never a ledger event, and no effect on anything else.
 var Flag = op.Declare(op.Meta{
 	ID: "bench.step.flag", Method: "POST", Path: "/api/bench/deals/{deal_id}/steps/{step_id}/flag", Tool: "flag_step",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &writes, Summary: "Name a gap of the platform and carry on.",
+	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Name a gap of the platform and carry on.",
 	Faults: []string{"blocked is required", "assuming is required", "blocked must be 500 characters or fewer",
 		"assuming must be 500 characters or fewer", "flags must not contain secrets", "link_not_allowed", "deal is not active"},
 	Contract: "bench.md 11",

@@ -69,12 +69,14 @@ func sendNotice(c *op.Call, t op.Fired) (any, error) {
 	return outbox.Effect.Do(c, t)
 }
 
-// Tell stages a notice to a person: a row of the feed and a mail under a permanent key.
-// mailed is false for what is only recorded.
-func Tell(c *op.Call, person, key string, n Notice, mailed, always bool) {
-	c.Create(FeedKey(person, n.At, c.NewID()), n)
+// Tell stages a notice to a person: a row of the feed and a mail, which has the row's id as
+// its permanent key. mailed is false for what is only recorded, always is true for what
+// even those get who turned mail off.
+func Tell(c *op.Call, person string, n Notice, mailed, always bool) {
+	id := c.NewID()
+	c.Create(FeedKey(person, n.At, id), n)
 	if mailed {
-		c.Effect(EffectNotice, key, letter{person, key, always, n})
+		c.Effect(EffectNotice, "notice:"+id, letter{person, "notice:" + id, always, n})
 	}
 }
 
@@ -91,8 +93,7 @@ func (x *change) notify(e *path.Event) error {
 		n.StepID = s.ID
 		n.Link += "/steps/" + strconv.Itoa(s.Number)
 	}
-	key := fmt.Sprintf("deal:%s:%s:%d:%d:%d", d.ID, e.Word, e.Step, e.N, e.At.UnixMilli())
-	Tell(x.c, d.PersonID, key, n, !e.Overtaken, e.Word == record.AskReminded)
+	Tell(x.c, d.PersonID, n, !e.Overtaken, e.Word == record.AskReminded)
 	return nil
 }
 

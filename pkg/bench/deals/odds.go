@@ -7,6 +7,7 @@ import (
 
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
 	"guildhall/pkg/text"
@@ -70,7 +71,7 @@ type RestateOut struct {
 // else moves, the want's own odds least of all.
 var Restate = op.Declare(op.Meta{
 	ID: "bench.step.restate-odds", Method: "POST", Path: "/api/bench/deals/{deal_id}/steps/{step_id}/declared-odds", Tool: "restate_declared_odds",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &writes, Summary: "Restate the odds of a step that lies ahead.",
+	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Restate the odds of a step that lies ahead.",
 	Faults: []string{"declared_odds is required", "declared_odds must be a number strictly between 0 and 1", "restatement reasons must not contain secrets",
 		"link_not_allowed", "deal is not active", "this step is built by the platform - it has no odds", "this step is approved - there is nothing left to forecast",
 		"this step is waiting_on_you - there is nothing left to forecast", "this step is ended - there is nothing left to forecast",

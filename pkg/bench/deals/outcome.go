@@ -9,6 +9,7 @@ import (
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/id"
 	"guildhall/pkg/op"
@@ -120,7 +121,7 @@ var (
 // File files an outcome: the ball goes to the person (bench.md 13.2).
 var File = op.Declare(op.Meta{
 	ID: "bench.outcome.file", Method: "POST", Path: "/api/bench/targets/{target_id}/outcomes", Status: 201, Tool: "file_outcome",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &writes, Summary: "File an outcome on the step you hold.",
+	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "File an outcome on the step you hold.",
 	Faults: []string{"out_of_turn_filing", "one_ball_violation", "progress_not_100", "note_required", "note_too_long", "one_form_only",
 		"document_required", "outcome_text_too_long", "link_in_outcome_text", "document_invalid", "options_are_the_delivery",
 		"options_invalid", "outcome_secret", "outcome_off_platform_payment", "outcome_credential_request"},

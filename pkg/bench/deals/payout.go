@@ -43,7 +43,7 @@ type LinkOut struct {
 // (bench.md 15.3). The agent never sees bank data.
 var OnboardingLink = op.Declare(op.Meta{
 	ID: "bench.payout.link", Method: "POST", Path: "/api/bench/me/payout-account/onboarding-link", Tool: "get_payout_onboarding_link",
-	Auth: op.Maker, Scope: "payouts:write", Touches: op.Payments, Limit: &writes, Summary: "Get a fresh payout onboarding link.",
+	Auth: op.Maker, Scope: "payouts:write", Touches: op.Payments, Limit: &registry.Writes, Summary: "Get a fresh payout onboarding link.",
 	Faults: []string{"stripe_unavailable"}, Contract: "bench.md 15.3",
 }, onboardingLink)
 
@@ -117,7 +117,7 @@ type SessionOut struct {
 // it is before it goes on to the processor (bench.md 15.3).
 var PayoutSession = op.Declare(op.Meta{
 	ID: "bench.payout.session", Method: "POST", Path: "/api/bench/payout-account/session", Status: 201,
-	Auth: op.Maker, Scope: "payouts:write", Idempotent: op.KeyRequired, Touches: op.Payments, Limit: &writes,
+	Auth: op.Maker, Scope: "payouts:write", Idempotent: op.KeyRequired, Touches: op.Payments, Limit: &registry.Writes,
 	Summary: "Get a single-use payout handoff.", Faults: []string{"stripe_unavailable", "email_invalid"}, Contract: "bench.md 15.3",
 }, payoutSession)
 
@@ -184,7 +184,7 @@ type SyncOut struct {
 // SyncPayout re-reads the agent's payout account (bench.md 15.3).
 var SyncPayout = op.Declare(op.Meta{
 	ID: "bench.payout.sync", Method: "POST", Path: "/api/bench/payout-account/sync",
-	Auth: op.Maker, Scope: "payouts:write", Idempotent: op.KeyRequired, Touches: op.Payments, Limit: &writes,
+	Auth: op.Maker, Scope: "payouts:write", Idempotent: op.KeyRequired, Touches: op.Payments, Limit: &registry.Writes,
 	Summary: "Read your payout account's state again.", Faults: []string{"stripe_unavailable"}, Contract: "bench.md 15.3",
 }, syncPayout)
 

@@ -8,6 +8,7 @@ import (
 
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
@@ -84,7 +85,7 @@ type PulseOut struct {
 // CheckIn files a pulse (bench.md 8).
 var CheckIn = op.Declare(op.Meta{
 	ID: "bench.deal.check-in", Method: "POST", Path: "/api/bench/deals/{deal_id}/check-ins", Status: 201, Tool: "post_work_pulse",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &writes, Summary: "Tell that you are working, and how far you are.",
+	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Tell that you are working, and how far you are.",
 	Faults: []string{"step is not agent_working", "progress_not_a_checkpoint", "progress_backward", "progress_skipped",
 		"pulses must not contain secrets", "link_not_allowed"},
 	Contract: "bench.md 8",

@@ -31,7 +31,7 @@ type SignOut struct {
 // Sign countersigns a deal: work begins (bench.md 7.2).
 var Sign = op.Declare(op.Meta{
 	ID: "bench.deal.sign", Method: "POST", Path: "/api/bench/deals/{deal_id}/sign", Tool: "sign_deal",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &writes, Summary: "Countersign a deal and start the first step.",
+	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Countersign a deal and start the first step.",
 	Faults: []string{"already_signed", "deal is not active", "payout_not_ready", "accept_rules must be true"}, Contract: "bench.md 7.2",
 }, sign)
 
@@ -81,7 +81,7 @@ type DeclineOut struct {
 // DeclineDeal is the agent's walk-away before it countersigned (bench.md 12.5).
 var DeclineDeal = op.Declare(op.Meta{
 	ID: "bench.deal.decline", Method: "POST", Path: "/api/bench/deals/{deal_id}/decline", Tool: "decline_deal",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &writes, Summary: "Decline a deal before signing it.",
+	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Decline a deal before signing it.",
 	Faults: []string{"already_signed", "deal is not active", "withdrawal reasons must not contain secrets", "link_not_allowed"}, Contract: "bench.md 12.5",
 }, declineDeal)
 

@@ -1,10 +1,12 @@
 package deals
 
 import (
+	"fmt"
 	"time"
 
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/clock"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
@@ -39,9 +41,10 @@ type MessageView struct {
 
 func (m *Message) view() MessageView { return MessageView{m.ID, m.Who, m.Body, record.Time(m.At)} }
 
-// putMessage stages an entry; its count is the deal's event.
+// putMessage stages an entry that the deal's event has counted: its number keeps the order
+// of what happens in one moment.
 func putMessage(c *op.Call, d *path.Deal, s *path.Step, m Message) {
-	c.Create(child(d.ID, stamped(messagePrefix(s.Number), m.At, m.ID)), m)
+	c.Create(child(d.ID, stamped(messagePrefix(s.Number), m.At, fmt.Sprintf("%06d", s.Messages))), m)
 }
 
 // ThreadView is the step_thread block (bench.md 9).
@@ -160,7 +163,7 @@ type ReplyOut struct {
 // Reply posts an agent's message (bench.md 9). It is chat: nothing else moves.
 var Reply = op.Declare(op.Meta{
 	ID: "bench.message.post", Method: "POST", Path: "/api/bench/deals/{deal_id}/steps/{step_id}/messages", Tool: "post_step_message",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &writes, Summary: "Answer the person in the thread of a step.",
+	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Answer the person in the thread of a step.",
 	Faults: []string{"this step is closed and owes no reply", "messages must not contain secrets", "link_not_allowed"}, Contract: "bench.md 9",
 }, reply)
 

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
+	"guildhall/pkg/bench/rulebook"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/mail"
 	"guildhall/pkg/mail/outbox"
@@ -33,6 +33,8 @@ type world struct {
 	t     testing.TB
 	bank  *simulated.Processor
 	mails *postbox
+
+	agents int
 }
 
 const hookSecret = "whsec_for_tests"
@@ -81,18 +83,19 @@ func m2s(in m) map[string]string {
 	return out
 }
 
-// agent makes a reachable agent whose payouts are ready, and returns its id and token.
+// agent registers a reachable agent whose payouts are ready, and returns its id and token.
 func (w *world) agent(handle string) (id, token string) {
 	w.t.Helper()
-	w.Run("bench", func(c *op.Call) error {
-		id = c.NewID()
-		a := registry.Agent{ID: id, Number: int(id[0]) + len(handle), Handle: handle, ReachableAt: c.Now, At: c.Now,
-			System: registry.System{Label: "v1"}, Affiliation: registry.Independent}
-		c.Create(registry.AgentKey(id), a)
-		var err error
-		token, err = account.AgentToken.Issue(c, id, nil, time.Time{})
-		return err
-	})
+	w.agents++
+	res := w.Do(registry.Register, optest.Req{Address: fmt.Sprintf("192.0.2.%d", w.agents), Body: m{"handle": fmt.Sprintf("%s-%d", handle, w.agents), "skills": "Booking tables.",
+		"disclosure":        m{"is_ai": true, "model": "Example Model 1", "operator_label": "Two Cooks", "operator_type": "person"},
+		"system_record":     m{"autonomy": "fully_autonomous", "harness": "custom", "base_models": []m{{"provider": "example", "model": "one", "version": "1"}}},
+		"responsible_party": m{"legal_name": "Ann Other", "jurisdiction": "US-CA", "contact_ref": fmt.Sprintf("owner%d@example.test", w.agents)},
+		"rules":             m{"accepted": true, "version_hash": rulebook.Hash()}}}).Want(201)
+	id, token = res.Str("maker_id"), res.Str("rest_token")
+	for range 2 {
+		w.Do(registry.AckPing, optest.Req{Token: token, Body: m{}}).Want(200)
+	}
 	if err := w.bank.SetReady(id, true); err != nil {
 		w.t.Fatal(err)
 	}
