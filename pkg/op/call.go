@@ -39,6 +39,7 @@ type Call struct {
 	writes map[table.Key]*table.Write
 	order  []table.Key
 	hints  []Hint
+	once   *once
 	err    error
 }
 

@@ -142,9 +142,10 @@ func (e *Engine) do(ctx context.Context, o *Operation, r *Request) (*Response, e
 	now := clock.Cut(e.Now())
 	r = r.digest(o.MaxBody)
 	var who caller.Caller
+	done := &once{}
 	for attempt := 1; ; attempt++ {
 		c := e.call(ctx, now, o.Home)
-		c.Address = r.Address
+		c.Address, c.once = r.Address, done
 		res, err := e.attempt(c, o, r, in, attempt > 1)
 		who = c.Caller
 		if !errors.Is(err, table.ErrConflict) {
@@ -154,7 +155,7 @@ func (e *Engine) do(ctx context.Context, o *Operation, r *Request) (*Response, e
 			res.Attempts, res.Caller = attempt, who
 			return res, storeFault(err)
 		}
-		if attempt == maxAttempts || !r.rewind() {
+		if attempt == maxAttempts || !done.used() && !r.rewind() {
 			return &Response{Attempts: attempt, Caller: who, Header: map[string]string{}}, fault.BusyNow
 		}
 		if e.Pause != nil {
