@@ -6,6 +6,7 @@ type Door struct {
 	Context string
 	Path    string // "/mcp"
 	Title   string // what clients show
+	Version string // of the exchange
 	// Instructions tell a model, in a few lines, what the endpoint is for and how to begin.
 	Instructions string
 	// Metadata is the path of the resource metadata that says where tokens come from

@@ -47,8 +47,6 @@ const (
 type Options struct {
 	// BaseURL is the public address, scheme included.
 	BaseURL string
-	// Version of the server, told to clients; "0" when empty.
-	Version string
 	// NewID makes request ids; nil takes UUIDs from the engine's randomness.
 	NewID func() string
 	// Log takes one line per request; nil logs nothing.
@@ -92,7 +90,6 @@ func Handler(engine *op.Engine, ops []*op.Operation, d *op.Door, opt Options) ht
 			return cmp.Or(s, "unknown")
 		}
 	}
-	h.opt.Version = cmp.Or(opt.Version, "0")
 	return h
 }
 

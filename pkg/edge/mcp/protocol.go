@@ -49,7 +49,7 @@ func fresh(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
 }
 
 func (h *handler) implementation() *sdk.Implementation {
-	return &sdk.Implementation{Name: "guildhall-" + h.door.Context, Title: h.door.Title, Version: h.opt.Version, WebsiteURL: h.opt.BaseURL}
+	return &sdk.Implementation{Name: "guildhall-" + h.door.Context, Title: h.door.Title, Version: h.door.Version, WebsiteURL: h.opt.BaseURL}
 }
 
 // identity is the server's name as JSON.

@@ -1,6 +1,7 @@
-// Package lambda starts the exchange's functions on AWS Lambda: one operation, one sweep,
-// the tick, or the refusals of the routes that no function serves. A function's main calls
-// one of Serve, Sweep, Tick and Default, which never return.
+// Package lambda starts the exchange's functions on AWS Lambda: one operation, the tools of
+// an MCP endpoint, one sweep, the tick, or the refusals of the routes that no function
+// serves. A function's main calls one of Serve, MCP, Sweep, Tick and Default, which never
+// return.
 //
 // Everything comes from the environment through pkg/config. What is missing ends the start
 // with one line that says what to set; nothing is served by halves. The table is DynamoDB
@@ -27,6 +28,7 @@ import (
 	"guildhall/pkg/config"
 	"guildhall/pkg/edge/apigw"
 	"guildhall/pkg/edge/jobs"
+	"guildhall/pkg/edge/mcp"
 	"guildhall/pkg/edge/rest"
 	"guildhall/pkg/op"
 	"guildhall/pkg/queue"
@@ -37,6 +39,11 @@ import (
 // where that is GET, and OPTIONS.
 func Serve(o *op.Operation) {
 	start(func(p *process) (any, error) { return p.serve(o) })
+}
+
+// MCP serves the tools of an MCP endpoint: the operations are those behind it.
+func MCP(d *op.Door, ops ...*op.Operation) {
+	start(func(p *process) (any, error) { return p.mcp(d, ops) })
 }
 
 // Sweep fires a context's timers and does its effects: the consumer of its sweep queue,
@@ -104,6 +111,18 @@ func (p *process) serve(o *op.Operation) (apigw.Handler, error) {
 		return nil, err
 	}
 	return apigw.Wrap(rest.Handler(e, []*op.Operation{o}, p.restOptions()), p.log), nil
+}
+
+func (p *process) mcp(d *op.Door, ops []*op.Operation) (apigw.Handler, error) {
+	touches := op.Table
+	for _, o := range ops {
+		touches |= o.Touches
+	}
+	e, _, err := p.engine(touches)
+	if err != nil {
+		return nil, err
+	}
+	return apigw.Wrap(mcp.Handler(e, ops, d, mcp.Options{BaseURL: p.cfg.BaseURL, Log: p.log, Clock: time.Now, Tally: tally}), p.log), nil
 }
 
 func (p *process) unserved(routes []string) (apigw.Handler, error) {
