@@ -70,7 +70,32 @@ func (g *generator) functions() error {
 			return err
 		}
 	}
+	for _, d := range catalog.Doors() {
+		if err := g.door(d); err != nil {
+			return err
+		}
+	}
 	return g.unserved()
+}
+
+// door makes the function behind an MCP endpoint: it links the operations of its tools.
+func (g *generator) door(d *op.Door) error {
+	imports := []string{source.Module + "/pkg/catalog/door"}
+	var b strings.Builder
+	fmt.Fprintf(&b, "lambda.MCP(&door.%s,\n", strings.ToUpper(d.Context[:1])+d.Context[1:])
+	for _, o := range catalog.Behind(d) {
+		p, err := g.place(o)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s.%s,\n", path.Base(p.dir), p.name)
+		if i := source.Module + "/" + p.dir; !slices.Contains(imports, i) {
+			imports = append(imports, i)
+		}
+	}
+	b.WriteString(")")
+	doc := fmt.Sprintf("Command %s serves the tools of the %s context at POST %s.", path.Base(d.Folder()), d.Context, d.Path)
+	return g.function(d.Folder(), doc, b.String(), g.ports(catalog.Touches(d), imports...))
 }
 
 // unserved makes the function that answers what no operation serves.
