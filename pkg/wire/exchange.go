@@ -30,6 +30,7 @@ import (
 	"guildhall/pkg/table/faulty"
 	"guildhall/pkg/table/local"
 	"guildhall/pkg/table/mem"
+	"guildhall/pkg/table/meter"
 )
 
 // Options of an exchange in one process.
@@ -40,6 +41,9 @@ type Options struct {
 	Tips    bool
 	Keys    Keys
 	Log     *slog.Logger
+	// Measure counts what each request costs on DynamoDB and adds it to its log line. It
+	// reads more than it was asked for, so it is for tests.
+	Measure bool
 }
 
 // Keys are the secrets of an exchange.
@@ -115,6 +119,9 @@ func (x *Exchange) openStore(ctx context.Context) error {
 		x.Faults = faulty.Wrap(x.Store)
 		x.Store = x.Faults
 	}
+	if x.Measure {
+		x.Store = meter.Wrap(x.Store)
+	}
 	return nil
 }
 
@@ -141,6 +148,15 @@ func (x *Exchange) openPorts(context.Context) (err error) {
 	x.Queues = memqueue.New(memqueue.Options{Clock: x.Clock.Now})
 	x.Drops = queuefaulty.Wrap(x.Queues)
 	return err
+}
+
+// tally adds a request's costs to its log line.
+func tally(ctx context.Context) (context.Context, func() []slog.Attr) {
+	ctx, t := meter.With(ctx)
+	return ctx, func() []slog.Attr {
+		return []slog.Attr{slog.Int("table_calls", t.Calls), slog.Int("reads", t.Gets+t.Queries), slog.Int("commits", t.Commits),
+			slog.Int("read_units", t.ReadUnits), slog.Int("write_units", t.WriteUnits)}
+	}
 }
 
 func (x *Exchange) assemble() {
@@ -177,7 +193,11 @@ func (x *Exchange) ports(ctx context.Context, t op.Touch) context.Context {
 // Handler serves everything: the operations, uploads, and what their siblings add.
 func (x *Exchange) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", rest.Handler(x.Engine, catalog.Operations(), rest.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now}))
+	opt := rest.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now}
+	if x.Measure {
+		opt.Tally = tally
+	}
+	mux.Handle("/", rest.Handler(x.Engine, catalog.Operations(), opt))
 	mux.HandleFunc("PUT /uploads/{id}", x.upload)
 	if x.Dev {
 		mux.Handle("/_dev/", x.Controls())

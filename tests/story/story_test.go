@@ -3,6 +3,7 @@ package story_test
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -33,8 +34,15 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// exchange starts an exchange in memory with local controls and a clock that stands still.
-func exchange(t *testing.T) string {
+// exchange starts an exchange in memory with local controls.
+func exchange(t *testing.T) string { return started(t, wire.Options{}) }
+
+// measured starts one that logs what each request costs.
+func measured(t *testing.T, log *slog.Logger) string {
+	return started(t, wire.Options{Measure: true, Log: log})
+}
+
+func started(t *testing.T, o wire.Options) string {
 	t.Helper()
 	keys, err := config.NewKeys(rand.Reader)
 	if err != nil {
@@ -42,7 +50,8 @@ func exchange(t *testing.T) string {
 	}
 	s := httptest.NewUnstartedServer(nil)
 	base := "http://" + s.Listener.Addr().String()
-	x, err := wire.Open(context.Background(), wire.Options{BaseURL: base, Dev: true, Tips: true, Keys: wire.KeysOf(keys)})
+	o.BaseURL, o.Dev, o.Tips, o.Keys = base, true, true, wire.KeysOf(keys)
+	x, err := wire.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
