@@ -10,6 +10,7 @@ import (
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op"
+	"guildhall/pkg/table"
 )
 
 // change is what one commit makes of a deal's events. The rows around the deal are read
@@ -39,6 +40,9 @@ func (x *change) commit() error {
 	if err != nil {
 		return err
 	}
+	if err := x.c.Fetch(x.touched(events)...); err != nil {
+		return err
+	}
 	for i := range events {
 		if err := x.apply(&events[i]); err != nil {
 			return err
@@ -49,6 +53,27 @@ func (x *change) commit() error {
 	}
 	x.arm()
 	return x.save()
+}
+
+// touched are the rows around the deal that its events will need, read in one batch.
+func (x *change) touched(events []path.Event) []table.Key {
+	d := x.d
+	keys := []table.Key{Key(d.ID), record.HeadKey(d.AgentID), bids.MoveKey(d.AgentID, MoveKind, d.ID)}
+	for _, e := range events {
+		switch {
+		case e.Word == record.DealAccepted:
+			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID), bids.Key(d.ProposalID), OnTargetKey(d.TargetID, d.AgentID),
+				bids.MoveKey(d.AgentID, "bid", d.ProposalID))
+		case e.Word == record.DealSigned:
+			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID))
+		case e.Word == path.ReviewOpened, e.Word == path.ReviewClosed:
+			keys = append(keys, registry.AgentKey(d.AgentID))
+		case ending(e.Word):
+			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID), bids.Key(d.ProposalID), bids.TalkKey(d.ProposalID),
+				account.PersonKey(d.PersonID), access.Key(d.ID))
+		}
+	}
+	return keys
 }
 
 // apply turns one event into rows.
@@ -117,9 +142,6 @@ func (x *change) remember() error {
 
 // save stages the rows that changed.
 func (x *change) save() error {
-	if err := x.c.Fetch(Key(x.d.ID)); err != nil {
-		return err
-	}
 	x.c.Put(Key(x.d.ID), x.d)
 	if x.dirty.bid {
 		x.bid.Save(x.c)

@@ -45,9 +45,6 @@ func (x *change) accepted(e *path.Event) error {
 	}
 	d := x.d
 	b.Status, b.DealID, b.CheckoutID = bids.Accepted, d.ID, ""
-	if err := x.c.Fetch(OnTargetKey(d.TargetID, d.AgentID)); err != nil {
-		return err
-	}
 	w.BidID, w.DealID, w.DealIDs, w.UpdatedAt = b.ID, d.ID, append(w.DealIDs, d.ID), e.At
 	x.c.Create(OfPersonKey(d), Ref{d.ID})
 	x.c.Put(OnTargetKey(d.TargetID, d.AgentID), Ref{d.ID})
