@@ -1,7 +1,7 @@
 // Package lambda starts the exchange's functions on AWS Lambda: one operation, the tools of
-// an MCP endpoint, one sweep, the tick, or the refusals of the routes that no function
-// serves. A function's main calls one of Serve, MCP, Sweep, Tick and Default, which never
-// return.
+// an MCP endpoint (through wire/tools), one sweep, the tick, or the refusals of the routes
+// that no function serves. A function's main calls one of Serve, Sweep, Tick and Default, or
+// tools.Serve, which never return.
 //
 // Everything comes from the environment through pkg/config. What is missing ends the start
 // with one line that says what to set; nothing is served by halves. The table is DynamoDB
@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -28,7 +29,6 @@ import (
 	"guildhall/pkg/config"
 	"guildhall/pkg/edge/apigw"
 	"guildhall/pkg/edge/jobs"
-	"guildhall/pkg/edge/mcp"
 	"guildhall/pkg/edge/rest"
 	"guildhall/pkg/op"
 	"guildhall/pkg/queue"
@@ -41,9 +41,17 @@ func Serve(o *op.Operation) {
 	start(func(p *process) (any, error) { return p.serve(o) })
 }
 
-// MCP serves the tools of an MCP endpoint: the operations are those behind it.
-func MCP(d *op.Door, ops ...*op.Operation) {
-	start(func(p *process) (any, error) { return p.mcp(d, ops) })
+// HTTP serves a handler that is made over an engine with the ports of touches. It is for
+// edges that most functions do not link.
+func HTTP(touches op.Touch, build func(*op.Engine, Edge) http.Handler) {
+	start(func(p *process) (any, error) { return p.http(touches, build) })
+}
+
+// Edge is what a handler is made with.
+type Edge struct {
+	BaseURL string
+	Log     *slog.Logger
+	Tally   func(context.Context) (context.Context, func() []slog.Attr)
 }
 
 // Sweep fires a context's timers and does its effects: the consumer of its sweep queue,
@@ -113,16 +121,12 @@ func (p *process) serve(o *op.Operation) (apigw.Handler, error) {
 	return apigw.Wrap(rest.Handler(e, []*op.Operation{o}, p.restOptions()), p.log), nil
 }
 
-func (p *process) mcp(d *op.Door, ops []*op.Operation) (apigw.Handler, error) {
-	touches := op.Table
-	for _, o := range ops {
-		touches |= o.Touches
-	}
+func (p *process) http(touches op.Touch, build func(*op.Engine, Edge) http.Handler) (apigw.Handler, error) {
 	e, _, err := p.engine(touches)
 	if err != nil {
 		return nil, err
 	}
-	return apigw.Wrap(mcp.Handler(e, ops, d, mcp.Options{BaseURL: p.cfg.BaseURL, Log: p.log, Clock: time.Now, Tally: tally}), p.log), nil
+	return apigw.Wrap(build(e, Edge{BaseURL: p.cfg.BaseURL, Log: p.log, Tally: tally}), p.log), nil
 }
 
 func (p *process) unserved(routes []string) (apigw.Handler, error) {
