@@ -77,8 +77,11 @@ func configured(data string, memory bool) (cfg config.Config, dir string, err er
 	if err := wire.Served(cfg); err != nil {
 		return cfg, "", err
 	}
-	if cfg.Store.Kind == config.File {
+	switch cfg.Store.Kind {
+	case config.File:
 		dir = cfg.Store.Dir
+	case config.DynamoDB:
+		dir = data // keys, mail and files; the rows are in DynamoDB
 	}
 	return cfg, dir, nil
 }
@@ -102,13 +105,17 @@ func listen(ctx context.Context, s serveFlags, cfg config.Config, dir string, ou
 	if err != nil {
 		return err
 	}
+	store, err := wire.TableOf(ctx, cfg)
+	if err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", s.addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", s.addr, err)
 	}
 	address := "http://" + l.Addr().String()
 	base := firstOf(s.baseURL, cfg.BaseURL, address)
-	x, err := wire.Open(ctx, wire.Options{Dir: dir, BaseURL: strings.TrimSuffix(base, "/"), Dev: s.dev, Tips: cfg.Tips,
+	x, err := wire.Open(ctx, wire.Options{Dir: dir, Table: store, BaseURL: strings.TrimSuffix(base, "/"), Dev: s.dev, Tips: cfg.Tips,
 		Keys: wire.KeysOf(keys), Log: log})
 	if err != nil {
 		l.Close()

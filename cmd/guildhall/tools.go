@@ -69,7 +69,11 @@ func withExchange(ctx context.Context, data string, errs io.Writer, do func(*wir
 	if err != nil {
 		return err
 	}
-	x, err := wire.Open(ctx, wire.Options{Dir: dir, BaseURL: firstOf(cfg.BaseURL, "http://"+defaultAddr), Keys: wire.KeysOf(keys),
+	store, err := wire.TableOf(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	x, err := wire.Open(ctx, wire.Options{Dir: dir, Table: store, BaseURL: firstOf(cfg.BaseURL, "http://"+defaultAddr), Keys: wire.KeysOf(keys),
 		Log: slog.New(slog.NewJSONHandler(errs, &slog.HandlerOptions{Level: cfg.LogLevel}))})
 	if err != nil {
 		return err

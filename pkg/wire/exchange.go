@@ -35,7 +35,9 @@ import (
 
 // Options of an exchange in one process.
 type Options struct {
-	Dir     string // data directory; "" keeps everything in memory
+	Dir string // data directory; "" keeps everything in memory
+	// Table is the store, when it is not the one in Dir or in memory.
+	Table   table.Store
 	BaseURL string // public address, no slash at the end
 	Dev     bool   // local controls, and a clock that can be moved
 	Tips    bool
@@ -105,9 +107,12 @@ func (x *Exchange) openClock(context.Context) error {
 }
 
 func (x *Exchange) openStore(ctx context.Context) error {
-	if x.Dir == "" {
+	switch {
+	case x.Table != nil:
+		x.Store = x.Table
+	case x.Dir == "":
 		x.Store = mem.New()
-	} else {
+	default:
 		s, err := local.Open(ctx, x.Dir)
 		if err != nil {
 			return err
@@ -193,7 +198,7 @@ func (x *Exchange) ports(ctx context.Context, t op.Touch) context.Context {
 // Handler serves everything: the operations, uploads, and what their siblings add.
 func (x *Exchange) Handler() http.Handler {
 	mux := http.NewServeMux()
-	opt := rest.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now}
+	opt := rest.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now, Fallback: x.pages()}
 	if x.Measure {
 		opt.Tally = tally
 	}
