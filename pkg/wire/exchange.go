@@ -204,6 +204,7 @@ func (x *Exchange) Handler() http.Handler {
 	}
 	mux.Handle("/", rest.Handler(x.Engine, catalog.Operations(), opt))
 	mux.HandleFunc("PUT /uploads/{id}", x.upload)
+	x.doors(mux)
 	if x.Dev {
 		mux.Handle("/_dev/", x.Controls())
 	}
