@@ -12,6 +12,9 @@ import (
 func (x *Exchange) doors(mux *http.ServeMux) {
 	for _, d := range catalog.Doors() {
 		o := mcp.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now}
+		if x.Measure {
+			o.Tally = tally
+		}
 		mux.Handle(d.Path, mcp.Handler(x.Engine, catalog.Behind(d), d, o))
 	}
 }
