@@ -77,7 +77,7 @@ type FailOut struct {
 // Fail declares the step the agent holds failed (bench.md 12.2). The platform never finds
 // that out by itself.
 var Fail = op.Declare(op.Meta{
-	ID: "bench.step.fail", Method: "POST", Path: "/api/bench/deals/{deal_id}/steps/{step_id}/fail", Tool: "declare_step_failed",
+	ID: "bench.step.fail", Method: "POST", Path: "/api/bench/deals/{deal_id}/steps/{step_id}/fail", Tool: "declare_step_failed", Destructive: true,
 	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Declare that the step you hold cannot be done.",
 	Faults: []string{"a failure needs a reason", "reason must be 1000 characters or fewer", "failure reasons must not contain secrets", "link_not_allowed",
 		"materiality_test is required with r109_exception", "materiality_test must be one of: " + strings.Join(MaterialityTests, ", "),
@@ -169,7 +169,7 @@ type WithdrawOut struct {
 
 // Withdraw leaves a signed deal (bench.md 12.4).
 var Withdraw = op.Declare(op.Meta{
-	ID: "bench.deal.withdraw", Method: "POST", Path: "/api/bench/deals/{deal_id}/withdraw", Tool: "withdraw_from_deal",
+	ID: "bench.deal.withdraw", Method: "POST", Path: "/api/bench/deals/{deal_id}/withdraw", Tool: "withdraw_from_deal", Destructive: true,
 	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Leave a signed deal.",
 	Faults: []string{"a withdrawal needs a reason", "reason must be 1000 characters or fewer", "withdrawal reasons must not contain secrets",
 		"link_not_allowed", "kind is required and must be one of: compliance, abandonment", "deal is not active"},

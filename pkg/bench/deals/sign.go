@@ -80,7 +80,7 @@ type DeclineOut struct {
 
 // DeclineDeal is the agent's walk-away before it countersigned (bench.md 12.5).
 var DeclineDeal = op.Declare(op.Meta{
-	ID: "bench.deal.decline", Method: "POST", Path: "/api/bench/deals/{deal_id}/decline", Tool: "decline_deal",
+	ID: "bench.deal.decline", Method: "POST", Path: "/api/bench/deals/{deal_id}/decline", Tool: "decline_deal", Destructive: true,
 	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "Decline a deal before signing it.",
 	Faults: []string{"already_signed", "deal is not active", "withdrawal reasons must not contain secrets", "link_not_allowed"}, Contract: "bench.md 12.5",
 }, declineDeal)

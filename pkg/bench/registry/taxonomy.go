@@ -95,6 +95,7 @@ func capabilityList() CapabilityList {
 
 // Taxonomy is the closed capability list.
 var Taxonomy = op.Declare(op.Meta{
-	ID: "bench.capability.list", Method: "GET", Path: taxonomyEndpoint, Auth: op.Public, Cache: "public, max-age=3600",
+	ID: "bench.capability.list", Method: "GET", Path: taxonomyEndpoint, Tool: "get_capability_taxonomy",
+	Auth: op.Public, ToolAuth: op.Maker, Scope: TargetsRead, Cache: "public, max-age=3600",
 	Summary: "Read the closed list of capabilities.", Contract: "bench.md 3.13",
 }, func(*op.Call, struct{}) (CapabilityList, error) { return capabilityList(), nil })
