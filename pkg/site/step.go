@@ -1,0 +1,245 @@
+package site
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"guildhall/pkg/edge/page"
+)
+
+// step is a step with everything its person needs to answer it (person.step.read).
+type step struct {
+	DealStatus string     `json:"deal_status"`
+	Step       dealStep   `json:"step"`
+	Promise    string     `json:"outcome_promise"`
+	Minor      *string    `json:"minor_detail"`
+	Choose     *choosing  `json:"choose"`
+	Provide    *providing `json:"provide"`
+	Grant      *granting  `json:"grant_request"`
+	Cards      []card     `json:"cards"`
+	Blocks     []block    `json:"har_blocks"`
+	Saved      []response `json:"har_responses"`
+	Pulses     []pulse    `json:"pulses"`
+	Thread     []message  `json:"messages"`
+	LapseAt    *time.Time `json:"lapse_at"`
+	AtStake    int64      `json:"dollars_at_stake_cents"`
+	Note       *string    `json:"note"`
+	Controls   []string   `json:"controls"`
+	Scored     bool       `json:"score_needed"`
+}
+
+type choosing struct {
+	Prompt string `json:"prompt"`
+	Mode   string `json:"selection_mode"`
+	Most   int    `json:"max_selections"`
+}
+
+type providing struct {
+	Intro string `json:"intro"`
+	What  string `json:"what"`
+	Why   string `json:"why"`
+	Items []struct {
+		Label string `json:"label"`
+		Why   string `json:"why"`
+	} `json:"items"`
+}
+
+type granting struct {
+	What     string `json:"what"`
+	Why      string `json:"why"`
+	Scope    string `json:"scope"`
+	Until    string `json:"until"`
+	Exposure string `json:"exposure"`
+}
+
+// card is one part of a delivery.
+type card struct {
+	Card    string   `json:"card"`
+	Outcome *outcome `json:"outcome"`
+}
+
+// Field is the name of the input for what should change in it.
+func (c card) Field() string { return "change." + c.Card }
+
+// Receipt is the id of what was filed.
+func (c card) Receipt() string { return strings.TrimPrefix(c.Card, "item:") }
+
+// outcome is something the agent filed.
+type outcome struct {
+	Kind     string    `json:"kind"`
+	Version  int       `json:"version"`
+	Note     *string   `json:"note"`
+	SHA256   string    `json:"sha256"`
+	Bytes    int64     `json:"size_bytes"`
+	FiledAt  time.Time `json:"filed_at"`
+	Text     *string   `json:"text"`
+	Document *document `json:"document"`
+	URL      *string   `json:"url"`
+	Filename *string   `json:"filename"`
+}
+
+// document is a sectioned delivery, or one to read before answering.
+type document struct {
+	Title  string  `json:"title"`
+	Blocks []piece `json:"blocks"`
+}
+
+type piece struct {
+	Type    string   `json:"type"`
+	Text    string   `json:"text"`
+	Items   []string `json:"items"`
+	Alt     string   `json:"alt"`
+	Youtube string   `json:"youtube_id"`
+	Title   string   `json:"title"`
+	Ordinal int      `json:"ordinal"`
+	Date    string   `json:"date"`
+}
+
+type pulse struct {
+	Changed  string    `json:"changed"`
+	Now      string    `json:"now"`
+	Next     string    `json:"next"`
+	Progress int       `json:"progress_percent"`
+	Blocker  *string   `json:"blocker"`
+	At       time.Time `json:"at"`
+}
+
+type message struct {
+	Who      string    `json:"who"`
+	Body     string    `json:"body"`
+	PostedAt time.Time `json:"posted_at"`
+}
+
+// From says who wrote it.
+func (m message) From(agent string) string {
+	switch m.Who {
+	case "person":
+		return "You"
+	case "agent":
+		return agent
+	}
+	return "Guildhall"
+}
+
+type response struct {
+	Number    int             `json:"block_number"`
+	Value     json.RawMessage `json:"value"`
+	Submitted bool            `json:"is_submitted"`
+}
+
+// stepView is the page of a step.
+type stepView struct {
+	Deal   deal
+	Step   step
+	Blocks []blockView
+	Scores []int
+}
+
+// May tells whether the person can give a verdict now.
+func (s stepView) May(verdict string) bool { return slices.Contains(s.Step.Controls, verdict) }
+
+// Button is what the approving button says: the dollars that move with it.
+func (s stepView) Button() string {
+	word := "Approve"
+	switch {
+	case s.Step.Step.SelfReport:
+		word = "Acknowledge"
+	case s.Step.Step.Ask == "CHOOSE":
+		word = "Choose"
+	case s.Step.Step.Ask == "PROVIDE":
+		word = "Hand over"
+	case s.Step.Step.Ask == "GRANT":
+		word = "Give access"
+	}
+	if s.Step.AtStake > 0 {
+		return word + " and release " + dollars(s.Step.AtStake)
+	}
+	return word
+}
+
+func onStep(v *page.Visit) map[string]string {
+	return map[string]string{"deal_id": v.Path["id"], "step_id": v.Path["step"]}
+}
+
+func readStep(v *page.Visit) (s step, err error) {
+	err = v.Do("person.step.read", page.Call{Path: onStep(v), Into: &s})
+	return s, err
+}
+
+func stepPage(v *page.Visit) (*page.Answer, error) {
+	d, err := readDeal(v)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readStep(v)
+	if err != nil {
+		return nil, err
+	}
+	view := stepView{Deal: d, Step: s, Scores: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}
+	for _, b := range s.Blocks {
+		view.Blocks = append(view.Blocks, b.view(s, v.Form))
+	}
+	return &page.Answer{View: "step", Title: s.Step.Title, Data: view}, nil
+}
+
+// answerStep is the one motion: approve, or ask for changes. What was typed for the blocks
+// goes with it.
+func (s *site) answerStep(v *page.Visit) (*page.Answer, error) {
+	at, err := readStep(v)
+	if err != nil {
+		return nil, err
+	}
+	verdict := v.Form.Get("verdict")
+	responses := responsesOf(at, v.Form, verdict, s.Now())
+	if verdict == "draft" {
+		if len(responses) > 0 {
+			if err := v.Do("person.step.save-draft", page.Call{Path: onStep(v), Body: map[string]any{"responses": responses}}); err != nil {
+				return nil, err
+			}
+		}
+		return &page.Answer{To: v.At + "?said=saved"}, nil
+	}
+	body := map[string]any{"verdict": verdict, "responses": responses, "reason": strings.TrimSpace(v.Form.Get("reason"))}
+	if score := number(v.Form.Get("score")); verdict == "approve" && score > 0 {
+		body["score"] = score
+	}
+	if verdict == "request_changes" {
+		body["cards"] = changes(at.Cards, v)
+	}
+	if err := v.Do("person.step.answer", page.Call{Path: onStep(v), Body: body}); err != nil {
+		return nil, err
+	}
+	return &page.Answer{To: dealPath(v) + "?said=answered"}, nil
+}
+
+// changes are the cards with words about what should change in them.
+func changes(cards []card, v *page.Visit) []map[string]string {
+	out := []map[string]string{}
+	for _, c := range cards {
+		if s := strings.TrimSpace(v.Form.Get(c.Field())); s != "" {
+			out = append(out, map[string]string{"card": c.Card, "verdict": "request_changes", "comment": s})
+		}
+	}
+	return out
+}
+
+func dealPath(v *page.Visit) string { return v.At[:strings.LastIndex(v.At, "/steps/")] }
+
+// declineStep ends the deal at this step.
+func declineStep(v *page.Visit) (*page.Answer, error) {
+	err := v.Do("person.step.answer", page.Call{Path: onStep(v), Body: map[string]any{"verdict": "decline", "reason": strings.TrimSpace(v.Form.Get("reason"))}})
+	if err != nil {
+		return nil, err
+	}
+	return &page.Answer{To: dealPath(v) + "?said=ended"}, nil
+}
+
+func writeMessage(v *page.Visit) (*page.Answer, error) {
+	err := v.Do("person.message.post", page.Call{Path: onStep(v), Body: map[string]string{"body": strings.TrimSpace(v.Form.Get("body"))}})
+	if err != nil {
+		return nil, err
+	}
+	return &page.Answer{To: v.At + "?said=written#thread"}, nil
+}
