@@ -29,7 +29,9 @@ func TestWhatDealsCost(t *testing.T) {
 		}
 	}
 	agent := func(p map[string]string, body any) optest.Req { return optest.Req{Token: d.agent, Path: p, Body: body} }
-	person := func(p map[string]string, body any) optest.Req { return optest.Req{Token: d.person, Path: p, Body: body} }
+	person := func(p map[string]string, body any) optest.Req {
+		return optest.Req{Token: d.person, Path: p, Body: body}
+	}
 	pulse := func(n int) m { return m{"changed": "a", "now": "b", "next": "c", "progress_percent": n} }
 	check(deals.Sign, agent(d.paths(), m{}), 2, 0, 1)
 	check(deals.Current, agent(d.paths(), nil), 1, 1, 0)

@@ -35,6 +35,15 @@ type world struct {
 	mails *postbox
 
 	agents int
+	now    func() time.Time // when a simulation keeps the time itself
+}
+
+// Now is the world's time.
+func (w *world) Now() time.Time {
+	if w.now != nil {
+		return w.now()
+	}
+	return w.Exchange.Now()
 }
 
 const hookSecret = "whsec_for_tests"
@@ -192,7 +201,8 @@ func (w *world) finalist(body m) *deal {
 
 func (w *world) posted(body m) *deal {
 	d := &deal{world: w, body: body}
-	d.personID, d.person = w.Person(fmt.Sprintf("person%d@example.test", w.Now().UnixNano()))
+	w.agents++
+	d.personID, d.person = w.Person(fmt.Sprintf("person%d@example.test", w.agents))
 	d.agentID, d.agent = w.agent("Maker")
 	return d
 }
