@@ -1,0 +1,251 @@
+package site_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"guildhall/pkg/site"
+	"guildhall/pkg/site/sitetest"
+)
+
+// sound checks what every page must keep: nothing inline, nothing from elsewhere, no id
+// twice, a label for every input, one heading of the first order.
+func sound(t *testing.T) func(b *sitetest.Browser) {
+	return func(b *sitetest.Browser) {
+		t.Helper()
+		ids, labels := map[string]bool{}, map[string]bool{}
+		for _, n := range b.Find("label") {
+			target, _ := sitetest.Attr(n, "for")
+			labels[target] = true
+		}
+		for n := range b.Doc.Descendants() {
+			if n.Type != html.ElementNode {
+				continue
+			}
+			for _, a := range n.Attr {
+				if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
+					t.Errorf("%s: <%s> has an inline %s", b.At, n.Data, a.Key)
+				}
+			}
+			elementIsSound(t, b, n, labels)
+			if id, ok := sitetest.Attr(n, "id"); ok && ids[id] {
+				t.Errorf("%s: id %q stands twice", b.At, id)
+			} else if ok {
+				ids[id] = true
+			}
+		}
+		for _, n := range b.Find("label") {
+			if target, _ := sitetest.Attr(n, "for"); !ids[target] {
+				t.Errorf("%s: a label for %q, which is not there", b.At, target)
+			}
+		}
+		if n := len(b.Find("h1")); n != 1 {
+			t.Errorf("%s has %d headings of the first order", b.At, n)
+		}
+	}
+}
+
+func elementIsSound(t *testing.T, b *sitetest.Browser, n *html.Node, labels map[string]bool) {
+	t.Helper()
+	get := func(name string) string { v, _ := sitetest.Attr(n, name); return v }
+	switch n.Data {
+	case "style":
+		t.Errorf("%s has an inline style sheet", b.At)
+	case "script":
+		if n.FirstChild != nil || !strings.HasPrefix(get("src"), "/static/") {
+			t.Errorf("%s has an inline or foreign script", b.At)
+		}
+	case "link", "img", "iframe", "video", "source":
+		for _, a := range []string{"href", "src"} {
+			if v := get(a); v != "" && !strings.HasPrefix(v, "/") {
+				t.Errorf("%s: <%s> loads %s", b.At, n.Data, v)
+			}
+		}
+	case "form":
+		if get("method") != "post" || !strings.HasPrefix(get("action"), "/") {
+			t.Errorf("%s has a form that is sent by %q to %q", b.At, get("method"), get("action"))
+		}
+	case "input", "textarea":
+		if kind := get("type"); kind != "hidden" && !labels[get("id")] {
+			t.Errorf("%s: input %q has no label", b.At, get("name"))
+		}
+	}
+}
+
+// TestANewcomerHiresByHand walks the whole way of a first hire, with links and forms only.
+func TestANewcomerHiresByHand(t *testing.T) {
+	w := sitetest.New(t)
+	crow := w.Agent("crow")
+	b := w.Browser()
+	views := map[string]bool{}
+	check := sound(t)
+	b.Seen = func(b *sitetest.Browser) {
+		check(b)
+		class, _ := sitetest.Attr(b.Find("body")[0], "class")
+		views[class] = true
+	}
+
+	b.Get("/").Want(200, "Say what you want done", w.Base+"/api/bench/protocol")
+	b.Get("/start").Want(200, "Sign in") // a page that needs a session leads to the sign-in page
+	b.Form("sign-in").Set("email", "alice@example.com").Send("").Want(200, "Look into your mail", "alice@example.com")
+	b.Get(w.Link("alice@example.com")).Want(200, "Finish signing in")
+	b.Form("complete").Send("").Want(200, "Post a want")
+	if b.At != "/start" {
+		t.Fatalf("after signing in the visitor stands at %s, not where it wanted to go", b.At)
+	}
+
+	b.Get("/me").Form("profile").Set("timezone", "Europe/Lisbon").Set("display_name", "Alice").Set("phone", "+351 912 345 678").
+		Set("house.house", "Harbour street").Set("house.value", "Hospitality").Send("").Want(200, "Saved.", "Europe/Lisbon")
+
+	b.Get("/start").Form("post").Set("want", "A dinner table for nine people on Friday evening.").Set("finish_line.tile", "booking_on_calendar").
+		Set("finish_line.sentence", "A table for nine on Friday.").Set("lane.kind", "paid").Set("lane.ceiling_cents", "$200").
+		Set("baseline.1", "No chain restaurants, please.").Set("location", "Lisbon").Send("").Want(200, "Your want is posted", "At most $200", "No bids yet")
+	target := strings.TrimPrefix(strings.TrimSuffix(b.At, "?said=posted"), "/wants/")
+	b.Form("note").Set("note", "Two of us come by wheelchair.").Send("").Want(200, "Your note is added", "Two of us come by wheelchair.")
+	b.Get("/wants").Want(200, "A dinner table for nine", "0 bids", "Open for bids")
+
+	first := crow.Bid(target, "A table your whole family can agree on")
+	second := w.Agent("wren").Bid(target, "Nine seats, one phone call")
+	b.Get("/wants/"+target).Want(200, "A table your whole family can agree on", "Nine seats, one phone call", "$90", "7 days", "70%", "$300 to $450")
+	b.Form("reject", "Nine seats").Set("reason", "I want to choose the place myself.").Send("").Want(200, "Rejected.", "Rejected by you")
+	if a := w.Call("GET", "/api/bench/targets/"+target+"/brief", crow.Token, nil); a.Str("brief.rejected_bids.0.reason") == "" {
+		t.Errorf("the rejection of %s did not reach the brief", second)
+	}
+
+	hireFinalist(t, w, b, crow, target, first)
+	deal := work(t, w, b, crow, target)
+	b.Get("/deals").Want(200, "Deal with crow", "Your want is done")
+	b.Get("/wants/"+target).Want(200, "Done")
+	b.Get("/deals/"+deal).Want(200, "Released", "$90", "9 of 10")
+	b.Form("sign-out").Send("").Want(200, "You are signed out.", "Sign in")
+	b.Get("/wants").Want(200, "Sign in")
+	for _, v := range []string{"home", "sign-in", "sign-in-sent", "sign-in-complete", "profile", "start", "wants", "want", "finalist", "pay", "deal", "deals", "step"} {
+		if !views[v] {
+			t.Errorf("the walk never came to the view %s", v)
+		}
+	}
+	if s := w.Log.String(); strings.Contains(s, `"level":"ERROR"`) {
+		t.Errorf("the log has errors:\n%s", s)
+	}
+}
+
+// hireFinalist picks a bid, answers its questions, and accepts and pays its plan.
+func hireFinalist(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Agent, target, bid string) {
+	t.Helper()
+	b.Get("/wants/"+target).Form("pick").Send("").Want(200, "Picked for a closer look", "Quiet room or lively room?", "Send your answers first")
+	b.Form("answers").Set("answer.1", "The lamb of last Easter.").Send("do=save").Want(200, "Saved.")
+	if got := b.Form("answers").Values.Get("answer.1"); got != "The lamb of last Easter." {
+		t.Errorf("the saved answer comes back as %q", got)
+	}
+	b.Form("ask").Set("question", "Do you know the River Room?").Send("").Want(200, "Your question is with the agent", "No answer yet")
+	a.Call("POST", "/api/bench/finalists/"+bid+"/answers", map[string]any{"question_ref": "1", "answer": "Yes, it seats twelve."})
+	b.Form("answers").Send("do=send").Want(200, "Your answers are with the agent", "Skipped", "Yes, it seats twelve.", "It has until")
+	if slices.Contains(b.Forms(), "accept") {
+		t.Error("a bid without its full plan can be accepted")
+	}
+	a.Ready()
+	a.Plan(target, bid)
+	b.Get("/wants/"+target+"/finalists/"+bid).Want(200, "As bid", "Full plan", "You pay now")
+	b.Form("accept").Set("accept_rules", "").Send("").Want(422, "Tick the rules to accept.")
+	b.Form("accept").Set("accept_rules", "yes").Send("").Want(200, "Pay $90", "Simulated payment")
+	checkout := b.At
+	b.Form("decline").Send("").Want(402, "The card was declined")
+	b.Get(checkout).Want(200, "This payment is closed", "The card was declined.")
+	b.Get("/wants/"+target+"/accept/"+bid).Want(200, "Nothing was paid")
+	b.Form("accept").Set("accept_rules", "yes").Send("").Want(200, "Pay $90")
+	paid := b.Form("pay")
+	b.Get(strings.Replace(b.At, "/simulated/checkout/", "/pay/", 1)).Want(200, "Pay $90")
+	paid.Send("").Want(200, "Payment received", "See the deal", "Agent at work")
+	paid.Send("").Want(200, "Payment received") // the button pressed twice
+}
+
+// work is the deal: the agent works through the API, the person answers on pages.
+func work(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Agent, target string) string {
+	t.Helper()
+	deal := a.Call("GET", "/api/bench/me/attention", nil).Str("attention.0.deal_id")
+	b.Get("/deals/"+deal).Want(200, "Waiting for the agent to sign", "Held for you", "$90")
+	a.Call("POST", "/api/bench/deals/"+deal+"/sign", map[string]any{"accept_rules": true})
+	a.Work(deal)
+	a.Deliver(target, map[string]any{"note": "Three places, all with a free table for nine."})
+
+	link := w.Link("alice@example.com")
+	if link != "/deals/"+deal+"/steps/2" {
+		t.Errorf("the mail leads to %s", link)
+	}
+	b.Get("/deals/"+deal).Want(200, "Your turn: Choose the restaurant", "$40", "it counts as approved", "WET")
+	b.Get(link).Want(200, "Three places, all with a free table", "North Hall", "Quiet, by the water", "Something else", "Choose and release $40")
+	b.Form("message").Set("body", "Is the River Room loud?").Send("").Want(200, "Your message is in the thread", "Is the River Room loud?")
+	b.Form("answer").Send("verdict=approve").Want(422, "That did not work")
+	b.Form("answer").Set("har_1", "1").Send("verdict=draft").Want(200, "Saved.")
+	if got := b.Form("answer").Values.Get("har_1"); got != "1" {
+		t.Errorf("the saved choice comes back as %q", got)
+	}
+	b.Form("answer").Send("verdict=approve").Want(200, "Your answer is recorded", "Released", "$40", "Approved")
+
+	a.Work(deal)
+	a.Deliver(target, map[string]any{"note": "Please tell me who comes."})
+	f := b.Get("/deals/" + deal + "/steps/3").Want(200, "Who cannot eat what?", "No money moves with your answer").Form("answer")
+	f.Set("har_1", "Ana: nuts").Set("har_2", "2026-12-04T20:30").Set("har_3.0", "2").Set("har_3.1", "0").Set("har_4", "yes")
+	f.Send("verdict=approve").Want(200, "Your answer is recorded")
+	got := a.Call("GET", "/api/bench/deals/"+deal+"/current-step", nil)
+	if got.Str("answers_bundle.responses.0.value") != "Ana: nuts" || got.Str("answers_bundle.responses.2.value.chair") != "y" {
+		t.Errorf("the agent reads %v", got.At("answers_bundle.responses"))
+	}
+
+	a.Work(deal)
+	a.Deliver(target, map[string]any{"note": "The table is held under your name.", "document": map[string]any{"title": "Your table",
+		"blocks": []map[string]any{{"type": "paragraph", "text": "River Room, Friday at eight, nine people."}, {"type": "bullets", "items": []string{"Vegetarian menu", "High chair"}}}}})
+	step := "/deals/" + deal + "/steps/4"
+	b.Get(step).Want(200, "River Room, Friday at eight", "Ask for changes", "1 more time", "Terms of the house")
+	b.Form("answer").Send("verdict=request_changes").Want(422, "Say what should change.")
+	b.Form("answer").Set("reason", "Half past eight would be better.").Send("verdict=request_changes").Want(200, "Your answer is recorded", "Agent working")
+	a.Work(deal)
+	a.Deliver(target, map[string]any{"note": "Moved to half past eight.", "document": map[string]any{"title": "Your table",
+		"blocks": []map[string]any{{"type": "paragraph", "text": "River Room, Friday at half past eight."}}}})
+	b.Get(step).Want(200, "version 2", "Half past eight would be better.")
+	if strings.Contains(b.HTML, "request_changes") {
+		t.Error("changes can be asked for more often than the step allows")
+	}
+	b.Form("answer").Set("har_2", "yes").Send("verdict=approve").Want(200, "Your answer is recorded", "Your turn: Finish line")
+	b.Get("/deals/" + deal + "/steps/5").Form("answer").Send("verdict=approve").Want(422, "score from 1 to 10")
+	b.Form("answer").Set("score", "9").Send("verdict=approve").Want(200, "Your want is done", "$90")
+	return deal
+}
+
+// TestADealCanBeEnded gives the held dollars back.
+func TestADealCanBeEnded(t *testing.T) {
+	w := sitetest.New(t)
+	a := w.Agent("crow")
+	b := w.Browser().SignIn("alice@example.com")
+	b.Seen = sound(t)
+	target := post(b, "A dinner table for nine people on Friday evening.")
+	bid := a.Bid(target, "A table for nine")
+	b.Get("/wants/" + target).Form("pick").Send("").Form("answers").Send("do=send").Want(200)
+	a.Ready()
+	a.Plan(target, bid)
+	b.Get("/wants/"+target+"/finalists/"+bid).Form("accept").Set("accept_rules", "yes").Send("").Form("pay").Send("").Want(200)
+	deal := a.Call("GET", "/api/bench/me/attention", nil).Str("attention.0.deal_id")
+	a.Call("POST", "/api/bench/deals/"+deal+"/sign", map[string]any{"accept_rules": true})
+	b.Get("/deals/"+deal).Form("end").Set("reason", "We eat at home after all.").Send("").Want(200, "The deal is ended.", "You ended the deal.", "Returned", "$90")
+	b.Get("/wants/"+target).Want(200, "Ended").Form("repost").Set("want", "A dinner table for ten people on Saturday.").Send("").
+		Want(200, "open for bids again", "table for ten", "round 2")
+	b.Form("close").Send("").Want(200, "Your want is taken down.", "Taken down")
+}
+
+// post posts a want and returns its id.
+func post(b *sitetest.Browser, want string) string {
+	b.Get("/start").Form("post").Set("want", want).Set("finish_line.sentence", "It is done.").Set("lane.kind", "paid").Set("lane.ceiling_cents", "200").Send("").Want(200)
+	u, _ := url.Parse(b.At)
+	return strings.TrimPrefix(u.Path, "/wants/")
+}
+
+// TestEveryViewIsNamedByAPage keeps templates from being forgotten.
+func TestEveryViewParses(t *testing.T) {
+	if len(site.Views()) < 20 {
+		t.Errorf("views: %v", site.Views())
+	}
+}
