@@ -74,14 +74,20 @@ func (g *Grants) Find(grant string) *Grant {
 	return nil
 }
 
-// OnStep returns the latest grant of a step, nil when there is none.
-func (g *Grants) OnStep(step string) *Grant {
-	for i := len(g.List) - 1; i >= 0; i-- {
-		if g.List[i].StepID == step {
-			return &g.List[i]
+// Latest returns the grant of a step, or else the newest active one; nil when there is
+// none.
+func (g *Grants) Latest(step string) *Grant {
+	var newest *Grant
+	for i := range g.List {
+		one := &g.List[i]
+		if one.StepID == step {
+			return one
+		}
+		if one.Status == Active {
+			newest = one
 		}
 	}
-	return nil
+	return newest
 }
 
 // Revoke ends a grant and tells whether it was active.

@@ -79,7 +79,7 @@ type AcceptOut struct {
 // checkout; its deal appears when the payment succeeds.
 var Accept = op.Declare(op.Meta{
 	ID: "person.bid.accept", Method: "POST", Path: "/api/person/wants/{target_id}/finalists/{proposal_id}/accept", Status: 201,
-	Auth: op.Person, Idempotent: op.KeyRequired, Touches: op.Payments, Summary: "Accept a finalist's bid and fund it.",
+	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &wants.PersonWrites, Touches: op.Payments, Summary: "Accept a finalist's bid and fund it.",
 	Faults: []string{"accept_rules must be true", "already_accepted", "not_filed", "not_finalist", "plan_not_yet_informed", "plan_changed",
 		"agent_not_reachable", "payout_not_ready", "amount_not_chargeable", "stripe_unavailable"},
 	Contract: "surface.md 3, bench.md 7.1",

@@ -6,6 +6,7 @@ import (
 	"guildhall/pkg/bench/access"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
@@ -114,7 +115,7 @@ type RevokeOut struct {
 // RevokeGrant takes a permission back at any time (bench.md 16.3).
 var RevokeGrant = op.Declare(op.Meta{
 	ID: "person.grant.revoke", Method: "POST", Path: "/api/person/deals/{deal_id}/grants/{grant_id}/revoke",
-	Auth: op.Person, Idempotent: op.KeyRequired, Summary: "Take a permission back.",
+	Destructive: true, Auth: op.Person, Idempotent: op.KeyRequired, Limit: &wants.PersonWrites, Summary: "Take a permission back.",
 	Faults: []string{"grant_not_active"}, Contract: "surface.md 3, bench.md 16.3",
 }, revokeGrant)
 

@@ -7,6 +7,7 @@ import (
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
@@ -75,7 +76,7 @@ type AnswerOut struct {
 // AnswerStep takes the person's answer: the approval is the release (bench.md 7.5).
 var AnswerStep = op.Declare(op.Meta{
 	ID: "person.step.answer", Method: "POST", Path: "/api/person/deals/{deal_id}/steps/{step_id}/answer",
-	Auth: op.Person, Idempotent: op.KeyRequired, Summary: "Answer an open step: approve and release, ask for changes, or decline.",
+	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &wants.PersonWrites, Summary: "Answer an open step: approve and release, ask for changes, or decline.",
 	Faults: []string{"step_not_waiting", "verdict_not_offered", "rounds_used_up", "reason_required", "comment_required", "score_required", "score_invalid",
 		"verdict_mismatch", "card_unknown", "card_repeated", "required_block_unanswered", "response_invalid"},
 	Contract: "surface.md 3, bench.md 7.5",
@@ -184,7 +185,7 @@ type DraftIn struct {
 }
 
 // Rows implements op.Prefetcher.
-func (in DraftIn) Rows(string) []table.Key { return in.with("", PlanKey) }
+func (in DraftIn) Rows(string) []table.Key { return in.with("", PlanKey, access.Key) }
 
 // DraftOut lists what is saved.
 type DraftOut struct {
@@ -194,7 +195,7 @@ type DraftOut struct {
 // SaveDraft saves answers to blocks as drafts: no event, no clock (bench.md 5.7).
 var SaveDraft = op.Declare(op.Meta{
 	ID: "person.step.save-draft", Method: "PUT", Path: "/api/person/deals/{deal_id}/steps/{step_id}/responses",
-	Auth: op.Person, Idempotent: op.KeyOptional, Summary: "Save answers without submitting them.",
+	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &wants.PersonWrites, Summary: "Save answers without submitting them.",
 	Faults: []string{"step_not_waiting", "response_invalid"}, Contract: "surface.md 3, bench.md 5.7",
 }, saveDraft)
 
@@ -250,7 +251,7 @@ type EndOut struct {
 // EndDeal is the person's way out of a deal at any time (bench.md 7.5, surface.md 3).
 var EndDeal = op.Declare(op.Meta{
 	ID: "person.deal.end", Method: "POST", Path: "/api/person/deals/{deal_id}/end",
-	Auth: op.Person, Idempotent: op.KeyRequired, Summary: "End a deal; what is still held comes back.",
+	Destructive: true, Auth: op.Person, Idempotent: op.KeyRequired, Limit: &wants.PersonWrites, Summary: "End a deal; what is still held comes back.",
 	Faults: []string{"deal is not active", "countersign_pending"}, Contract: "surface.md 3, bench.md 7.5",
 }, endDeal)
 

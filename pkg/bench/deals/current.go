@@ -35,7 +35,7 @@ type StepDetail struct {
 	SelfReport bool          `json:"acknowledge_only"`
 }
 
-// GrantRef names the grant of a GRANT step.
+// GrantRef names the grant the agent works with.
 type GrantRef struct {
 	ID string `json:"id"`
 }
@@ -120,10 +120,6 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if err != nil {
 		return CurrentOut{}, err
 	}
-	grants, err := access.Load(c, d.ID)
-	if err != nil {
-		return CurrentOut{}, err
-	}
 	bundle, found, err := op.Load[Bundle](c, answersKey(d.ID))
 	if err != nil {
 		return CurrentOut{}, err
@@ -133,7 +129,7 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 		ReleasedCents: d.Money.Released, ReturnedCents: d.Money.Returned, AgentSeconds: int64(d.AgentUsed(c.Now).Seconds()),
 		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), BudgetBytes: BudgetBytes,
 		TipInvited: d.TipInvited && c.Tips, Materials: []Material{}, Thread: v.thread(), Cadence: wants.PulseCadence,
-		Access: accessOf(d, &grants), Practice: d.Practice, WorldMissing: d.Practice && !d.World, Blocks: v.blocks(), Responses: v.responses()}
+		Access: accessOf(d, &v.grants), Practice: d.Practice, WorldMissing: d.Practice && !d.World, Blocks: v.blocks(), Responses: v.responses()}
 	if found {
 		out.Bundle = &bundle
 	}
@@ -143,11 +139,6 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	}
 	if s := d.Open(); s != nil && s.State == path.Working {
 		out.NextDueAt, out.PulseOverdue = record.At(d.Pulse.DueAt), d.Pulse.Misses > 0
-		if out.Current != nil {
-			if g := grants.OnStep(s.ID); g != nil {
-				out.Current.Grant = &GrantRef{g.ID}
-			}
-		}
 	}
 	return out, nil
 }
@@ -198,6 +189,9 @@ func (v *view) detail() *StepDetail {
 	}
 	if p := v.planned(); p != nil {
 		out.Minor, out.Promise = given(p.MinorDetail), p.OutcomePromise
+	}
+	if g := v.grants.Latest(s.ID); g != nil {
+		out.Grant = &GrantRef{g.ID}
 	}
 	for i := range v.outcomes {
 		out.Outcomes = append(out.Outcomes, v.outcomes[i].view())

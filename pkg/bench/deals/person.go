@@ -219,7 +219,7 @@ func agentLine(d *path.Deal) AgentLine {
 type ReadStepIn struct{ OfStep }
 
 // Rows implements op.Prefetcher.
-func (in ReadStepIn) Rows(string) []table.Key { return in.with("", PlanKey) }
+func (in ReadStepIn) Rows(string) []table.Key { return in.with("", PlanKey, access.Key) }
 
 // StepOut is a step with everything the person needs to answer it.
 type StepOut struct {

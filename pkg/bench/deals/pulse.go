@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"guildhall/pkg/bench/access"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
@@ -26,7 +27,7 @@ type PulseIn struct {
 }
 
 // Rows implements op.Prefetcher.
-func (in PulseIn) Rows(account string) []table.Key { return in.with(account, PlanKey) }
+func (in PulseIn) Rows(account string) []table.Key { return in.with(account, PlanKey, access.Key) }
 
 // Validate implements op.Validator.
 func (in PulseIn) Validate() error {

@@ -7,6 +7,7 @@ import (
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/clock"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
@@ -200,7 +201,7 @@ type WriteOut struct {
 // end (surface.md 3, bench.md 9).
 var Write = op.Declare(op.Meta{
 	ID: "person.message.post", Method: "POST", Path: "/api/person/deals/{deal_id}/steps/{step_id}/messages", Status: 201,
-	Auth: op.Person, Idempotent: op.KeyRequired, Summary: "Write to the agent about a step.",
+	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &wants.PersonWrites, Summary: "Write to the agent about a step.",
 	Faults: []string{"deal is not active", "this deal ended too long ago"}, Contract: "surface.md 3, bench.md 9",
 }, write)
 

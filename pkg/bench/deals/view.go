@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"guildhall/pkg/bench/access"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
@@ -23,6 +24,7 @@ type view struct {
 	s    *path.Step // nil when nobody holds a ball
 	plan Plan
 
+	grants   access.Grants
 	messages []Message // newest of the thread, oldest first
 	outcomes []Outcome // oldest first
 	saved    answers
@@ -48,7 +50,10 @@ type saved struct {
 func readView(c *op.Call, d *path.Deal, s *path.Step) (*view, error) {
 	v := &view{d: d, s: s}
 	var err error
-	if v.plan, err = LoadPlan(c, d.ID); err != nil || s == nil {
+	if v.plan, err = LoadPlan(c, d.ID); err != nil {
+		return nil, err
+	}
+	if v.grants, err = access.Load(c, d.ID); err != nil || s == nil {
 		return v, err
 	}
 	p, err := c.Query(table.Query{PK: Key(d.ID).PK, Reverse: true, Limit: maxStepRows}.Prefix(stepPrefix(s.Number)))
