@@ -40,6 +40,9 @@ func Problems(ops []*op.Operation) []string {
 		if o.Tool != "" {
 			once("tool", strings.TrimSpace(Door(o)+"/"+o.Tool+" "+o.ToolCase), o.ID)
 		}
+		for _, a := range o.Also {
+			once("tool", Door(o)+"/"+a.Tool, o.ID)
+		}
 		found = append(found, faulty(o)...)
 	}
 	return found

@@ -88,6 +88,8 @@ type Meta struct {
 	// ToolQuery is the MCP argument that carries the query parameters as an object of
 	// strings, "" when they are arguments.
 	ToolQuery string
+	// Also are further tools of the same operation, each with some of its arguments.
+	Also []AlsoTool
 	// ToolAuth is who may use the tool where a public operation needs a credential over MCP;
 	// Scope then counts there alone.
 	ToolAuth Auth
@@ -118,6 +120,17 @@ type Meta struct {
 	Contract string
 	// Hidden operations are served but not documented (pages' helpers).
 	Hidden bool
+	// ToolOnly operations are served as MCP tools alone: no route, no function and no entry
+	// in the OpenAPI document is made of them. Their path only names their inputs.
+	ToolOnly bool
+}
+
+// AlsoTool is a further tool of an operation: a narrower door to the same function.
+type AlsoTool struct {
+	Tool string
+	Text string // its description
+	// Args are the body fields it takes; it takes every other argument too.
+	Args []string
 }
 
 // Limits of the operations layer.

@@ -49,7 +49,7 @@ func (c *choice) request(args map[string]json.RawMessage, path map[string]string
 			err = setQueries(r, raw)
 		case name == c.op.ToolArg && name != "":
 			r.Body = raw
-		case c.body && c.op.ToolArg == "":
+		case c.body && c.op.ToolArg == "" && c.takes(name):
 			members[name] = raw
 		case r.Wrong == nil:
 			r.Wrong = c.op.Word(&op.Problem{Field: name, Keyword: "unknown", Name: name})

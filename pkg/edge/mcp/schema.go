@@ -37,6 +37,9 @@ func title(name string) string {
 // description is the tool's text, else its operation's summary with as many sentences of its
 // notes as fit.
 func (t *tool) description() string {
+	if a := t.cases[0].also; a != nil {
+		return a.Text
+	}
 	for _, c := range t.cases {
 		if c.op.ToolText != "" {
 			return c.op.ToolText
@@ -178,7 +181,7 @@ func (h *handler) arguments(c *choice) []argument {
 	case c.op.ToolArg != "":
 		all = append(all, argument{c.op.ToolArg, true, h.brief(c.op.ToolArg, c.op.Body(), c.pattern == nil && c.value != "")})
 	case c.body:
-		all = append(all, h.fields(c.op)...)
+		all = append(all, slices.DeleteFunc(h.fields(c.op), func(a argument) bool { return !c.takes(a.name) })...)
 	}
 	if !c.ownKey && c.op.Idempotent != op.KeyIgnored {
 		all = append(all, argument{keyArgument, c.op.Idempotent == op.KeyRequired,
@@ -203,8 +206,19 @@ func (h *handler) fields(o *op.Operation) []argument {
 		}
 		return all
 	}
-	var given struct{ Required []string }
+	type branch struct {
+		Required   []string
+		Properties map[string]any
+	}
+	var given struct {
+		Required []string
+		OneOf    []branch
+	}
 	_ = json.Unmarshal(body.Raw, &given)
+	objects := slices.DeleteFunc(given.OneOf, func(b branch) bool { return b.Properties == nil })
+	if len(objects) == 1 {
+		given.Required = append(given.Required, objects[0].Required...)
+	}
 	props := bodyProperties(o)
 	names := make([]string, 0, len(props))
 	for n := range props {
@@ -245,7 +259,7 @@ func (h *handler) branches(c *choice) []any {
 		return nil
 	}
 	var given struct{ OneOf []schema }
-	if json.Unmarshal(body.Raw, &given) != nil || len(given.OneOf) == 0 {
+	if json.Unmarshal(body.Raw, &given) != nil || slices.ContainsFunc(given.OneOf, func(b schema) bool { return b["properties"] == nil }) {
 		return nil
 	}
 	beside := schema{}

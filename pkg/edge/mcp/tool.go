@@ -28,6 +28,7 @@ type choice struct {
 	// ownKey: the operation has an idempotency_key among its own body fields.
 	ownKey bool
 	body   bool // takes a JSON body
+	also   *op.AlsoTool
 }
 
 // keyArgument carries the Idempotency-Key, which REST sends as a header.
@@ -46,7 +47,11 @@ func tools(d *op.Door, ops []*op.Operation) []*tool {
 			i = len(all)
 			all = append(all, &tool{name: o.Tool})
 		}
-		all[i].add(o)
+		all[i].add(o, nil)
+		for _, a := range o.Also {
+			all = append(all, &tool{name: a.Tool})
+			all[len(all)-1].add(o, &a)
+		}
 	}
 	rank := func(t *tool) int {
 		if i := slices.Index(d.Order, t.name); i >= 0 {
@@ -58,14 +63,14 @@ func tools(d *op.Door, ops []*op.Operation) []*tool {
 	return all
 }
 
-// add enters an operation into a tool.
-func (t *tool) add(o *op.Operation) {
+// add enters an operation into a tool; also is set for a further tool of the operation.
+func (t *tool) add(o *op.Operation, also *op.AlsoTool) {
 	selector, value, _ := strings.Cut(o.ToolCase, "=")
 	if len(t.cases) > 0 && (selector == "" || t.selector != selector) {
 		panic(fmt.Sprintf("mcp: %s shares the tool %s without naming a value of %q that selects it", o.ID, o.Tool, t.selector))
 	}
 	t.selector = selector
-	c := &choice{op: o, value: value, params: map[string]op.Param{}, body: o.Body() != nil}
+	c := &choice{op: o, value: value, params: map[string]op.Param{}, body: o.Body() != nil, also: also}
 	if strings.Contains(value, "{") {
 		c.pattern = strings.Split(value, "/")
 	}
@@ -78,6 +83,11 @@ func (t *tool) add(o *op.Operation) {
 		_, c.ownKey = bodyProperties(o)[keyArgument]
 	}
 	t.cases = append(t.cases, c)
+}
+
+// takes tells whether a body field is an argument of the tool.
+func (c *choice) takes(field string) bool {
+	return c.also == nil || slices.Contains(c.also.Args, field)
 }
 
 // bodyProperties are the top-level fields of an operation's JSON body, by name, as JSON
