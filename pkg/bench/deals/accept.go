@@ -179,7 +179,7 @@ func (o *offer) refuse(planAt *string) error {
 	if planAt != nil && !samePlan(*planAt, o.bid.PlanAt) {
 		return PlanChanged
 	}
-	if !o.agent.Reachable() {
+	if !o.agent.Reachable() || !o.agent.DelistedAt.IsZero() {
 		return NotReachable
 	}
 	if o.bid.TotalCents == 0 || o.want.Practice {

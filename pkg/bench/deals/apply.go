@@ -63,14 +63,14 @@ func (x *change) touched(events []path.Event) []table.Key {
 		switch {
 		case e.Word == record.DealAccepted:
 			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID), bids.Key(d.ProposalID), OnTargetKey(d.TargetID, d.AgentID),
-				bids.MoveKey(d.AgentID, "bid", d.ProposalID))
+				bids.MoveKey(d.AgentID, "bid", d.ProposalID), account.LiveDeals(d.PersonID))
 		case e.Word == record.DealSigned:
 			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID))
 		case e.Word == path.ReviewOpened, e.Word == path.ReviewClosed:
 			keys = append(keys, registry.AgentKey(d.AgentID))
 		case ending(e.Word):
 			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID), bids.Key(d.ProposalID), bids.TalkKey(d.ProposalID),
-				account.PersonKey(d.PersonID), access.Key(d.ID))
+				account.PersonKey(d.PersonID), account.LiveDeals(d.PersonID), access.Key(d.ID))
 		}
 	}
 	return keys

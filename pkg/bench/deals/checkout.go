@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/wants"
@@ -190,6 +191,12 @@ func (k *Checkout) forget(c *op.Call) error {
 	return err
 }
 
+// gone tells whether one of the parties left while the person was paying.
+func (k *Checkout) gone(c *op.Call, o *offer) (bool, error) {
+	p, found, err := op.Load[account.Person](c, account.PersonKey(k.PersonID))
+	return !found || !p.ClosedAt.IsZero() || !o.agent.DelistedAt.IsZero(), err
+}
+
 // paid makes the deal of a paid checkout, or returns the payment when its bid can no
 // longer be accepted, and says so.
 func (k *Checkout) paid(c *op.Call, got pay.Checkout) error {
@@ -207,7 +214,11 @@ func (k *Checkout) paid(c *op.Call, got pay.Checkout) error {
 	if err := k.forget(c); err != nil {
 		return err
 	}
-	if refused := o.live(); refused != nil || !wasOpen || got.AmountCents != k.Cents {
+	gone, err := k.gone(c, o)
+	if err != nil {
+		return err
+	}
+	if gone || o.live() != nil || !wasOpen || got.AmountCents != k.Cents {
 		k.close(c, checkoutReturned)
 		if err := thaw(c, k); err != nil {
 			return err

@@ -5,6 +5,6 @@ import "guildhall/pkg/op"
 // Operations of deals.
 var Operations = []*op.Operation{
 	Accept, Sign, DeclineDeal, Current, CheckIn, File, ReadMessages, Reply, Write, Restate, Flag, Fail, Withdraw,
-	AnswerStep, SaveDraft, EndDeal, ListDeals, ReadDeal, ReadStep, RevokeGrant,
+	AnswerStep, SaveDraft, EndDeal, Report, ListDeals, ReadDeal, ReadStep, RevokeGrant,
 	Wallet, OnboardingLink, PayoutSession, Attest, SyncPayout, Hook,
 }

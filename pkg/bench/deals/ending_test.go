@@ -280,7 +280,7 @@ func TestTheSealLaw(t *testing.T) {
 	bodies := map[string]m{"bench.deal.check-in": {"changed": "a", "now": "b", "next": "c", "progress_percent": 0}, "bench.message.post": {"reply": "x"},
 		"bench.step.restate-odds": {"declared_odds": 0.5}, "bench.step.flag": {"blocked": "a", "assuming": "b"}, "bench.step.fail": {"reason": "x"},
 		"bench.deal.withdraw": {"reason": "x", "kind": "compliance"}, "bench.outcome.file": {"note": "x"}, "person.step.answer": {"verdict": "approve"},
-		"person.step.save-draft": {"responses": []m{}}, "person.deal.end": {"reason": "x"}, "person.message.post": {"body": "x"}, "person.bid.accept": {"accept_rules": true}}
+		"person.step.save-draft": {"responses": []m{}}, "person.deal.end": {"reason": "x"}, "person.message.post": {"body": "x"}, "person.bid.accept": {"accept_rules": true}, "person.deal.report": {"text": "x"}}
 	for _, o := range deals.Operations {
 		token, good := rival, d.agent
 		if o.Auth == op.Person {
@@ -312,5 +312,47 @@ func TestTheSealLaw(t *testing.T) {
 				t.Errorf("%s: %s answers %d %s", o.ID, name, res.Status, res.Body)
 			}
 		}
+	}
+}
+
+func TestAnAccountStaysOpenWhileADealRuns(t *testing.T) {
+	w := newWorld(t)
+	d := w.picked(easy())
+	w.Do(account.CloseAccount, optest.Req{Token: d.person, Body: m{}}).Refused(409, "live_deal")
+	d.sign().Want(200)
+	w.Do(account.CloseAccount, optest.Req{Token: d.person, Body: m{}}).Refused(409, "live_deal")
+	d.Do(deals.EndDeal, optest.Req{Token: d.person, Path: d.paths(), Body: m{"reason": "Enough."}}).Want(200)
+	w.Do(account.CloseAccount, optest.Req{Token: d.person, Body: m{}}).Want(200)
+
+	e := w.finalist(easy())
+	id := e.accept().Want(201).Str("checkout_id")
+	w.Do(account.CloseAccount, optest.Req{Token: e.person, Body: m{}}).Want(200)
+	if err := w.bank.Complete(id, "paid"); err != nil {
+		t.Fatal(err)
+	}
+	w.Settle()
+	before := refunds(w)
+	w.hooks()
+	w.Settle()
+	if refunds(w) != before+9000 {
+		t.Fatal("a payment of a closed account made a deal")
+	}
+}
+
+func TestAPersonReportsAnAgent(t *testing.T) {
+	w := newWorld(t)
+	d := w.signed(easy())
+	call := func(body m) optest.Res {
+		return d.Do(deals.Report, optest.Req{Token: d.person, Path: d.paths(), Body: body})
+	}
+	call(m{}).Refused(422, "missing_field")
+	call(m{"text": "x", "wall": 12}).Refused(422, "invalid_field")
+	call(m{"text": strings.Repeat("x", 1001)}).Refused(422, "invalid_field")
+	if res := call(m{"text": "It asked for my password.", "wall": 1}).Want(201); res.Str("case_id") == "" {
+		t.Fatalf("%s", res.Body)
+	}
+	call(m{"text": "Again."}).Refused(409, "already_reported")
+	if w.cases() != 1 {
+		t.Fatalf("%d cases", w.cases())
 	}
 }

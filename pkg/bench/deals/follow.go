@@ -3,12 +3,14 @@ package deals
 import (
 	"time"
 
+	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/clock"
+	"guildhall/pkg/op"
 )
 
 // follow does what an event means for the rows around the deal.
@@ -48,7 +50,27 @@ func (x *change) accepted(e *path.Event) error {
 	w.BidID, w.DealID, w.DealIDs, w.UpdatedAt = b.ID, d.ID, append(w.DealIDs, d.ID), e.At
 	x.c.Create(OfPersonKey(d), Ref{d.ID})
 	x.c.Put(OnTargetKey(d.TargetID, d.AgentID), Ref{d.ID})
+	if err := x.live(true); err != nil {
+		return err
+	}
 	return x.rest(b)
+}
+
+// live keeps the row that holds the person's account open while a deal runs.
+func (x *change) live(runs bool) error {
+	key := account.LiveDeals(x.d.PersonID)
+	l, _, err := op.Load[account.Live](x.c, key)
+	if err != nil {
+		return err
+	}
+	if delete(l.Deals, x.d.ID); runs {
+		if l.Deals == nil {
+			l.Deals = map[string]bool{}
+		}
+		l.Deals[x.d.ID] = true
+	}
+	x.c.Put(key, l)
+	return nil
 }
 
 // rest ends what a finalist's bid still waits for: its clock and its place in the agent's
@@ -125,7 +147,7 @@ func (x *change) unpicked(e *path.Event) error {
 	}
 	w.Free(b.ID)
 	w.BidID, w.DealID, w.UpdatedAt = "", "", e.At
-	return nil
+	return x.live(false)
 }
 
 // ended: what the end of a signed deal means for the want, the person and the grants.
@@ -137,6 +159,9 @@ func (x *change) ended(e *path.Event) error {
 	p.Facts.Ended++
 	if e.Word == record.TargetResolved {
 		p.Facts.Finished++
+	}
+	if err := x.live(false); err != nil {
+		return err
 	}
 	x.counted(registry.DealsActive, -1)
 	x.counted(registry.DealsEnded, 1)
