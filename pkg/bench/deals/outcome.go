@@ -122,6 +122,7 @@ var (
 var File = op.Declare(op.Meta{
 	ID: "bench.outcome.file", Method: "POST", Path: "/api/bench/targets/{target_id}/outcomes", Status: 201, Tool: "file_outcome",
 	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "File an outcome on the step you hold.",
+	Also: []op.AlsoTool{{Tool: "file_document_outcome", Text: "File a sectioned document on the step you hold.", Args: []string{"document", "note", "step_ref"}}},
 	Faults: []string{"out_of_turn_filing", "one_ball_violation", "progress_not_100", "note_required", "note_too_long", "one_form_only",
 		"document_required", "outcome_text_too_long", "link_in_outcome_text", "document_invalid", "options_are_the_delivery",
 		"options_invalid", "outcome_secret", "outcome_off_platform_payment", "outcome_credential_request"},
