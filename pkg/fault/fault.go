@@ -22,6 +22,7 @@ const (
 	Conflict
 	Gone
 	TooLarge
+	LongQuery
 	MediaType
 	Invalid
 	RateLimited
@@ -31,7 +32,7 @@ const (
 
 var statuses = [...]int{
 	Internal: 500, BadRequest: 400, Unauthorized: 401, PaymentFailed: 402, Forbidden: 403, NotFound: 404,
-	MethodNotAllowed: 405, Conflict: 409, Gone: 410, TooLarge: 413, MediaType: 415, Invalid: 422,
+	MethodNotAllowed: 405, Conflict: 409, Gone: 410, TooLarge: 413, LongQuery: 414, MediaType: 415, Invalid: 422,
 	RateLimited: 429, Upstream: 502, Busy: 503,
 }
 
@@ -132,7 +133,8 @@ var (
 	NoCredential  = New(Unauthorized, "unauthorized", "Send a valid credential as 'Authorization: Bearer <token>'.")
 	Unavailable   = &Fault{Kind: Busy, Code: "unavailable", Message: "The exchange cannot reach its store right now. Please try again shortly.", RetryAfter: 2}
 	BusyNow       = &Fault{Kind: Busy, Code: "busy", Message: "Too many changes met at the same place. Please send the same call again.", RetryAfter: 1}
-	BodyTooLarge  = New(TooLarge, "body_too_large", "The request body is larger than this call accepts.")
+	BodyTooLarge  = New(TooLarge, "body_too_large", "The request body has more bytes than this call takes. This limit counts bytes as sent, not characters.")
+	QueryTooLong  = New(LongQuery, "query_too_long", "The query string is longer than this call accepts.")
 	BadMediaType  = New(MediaType, "unsupported_media_type", "Send the body as application/json.")
 	BadJSON       = New(BadRequest, "invalid_json", "The body is not one valid JSON object.")
 	KeyRequired   = New(BadRequest, "idempotency_key_required", "Send an Idempotency-Key of 1 to 200 characters, the same one when you retry.")

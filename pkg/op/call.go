@@ -40,7 +40,9 @@ type Call struct {
 	order  []table.Key
 	hints  []Hint
 	once   *once
-	err    error
+	// charged are the staged rows that are written even when the call is refused.
+	charged []table.Key
+	err     error
 }
 
 // Hint asks a queue to look at something soon; losing it changes nothing but timing.
@@ -130,6 +132,10 @@ func (c *Call) Fetch(keys ...table.Key) error {
 	}
 	return nil
 }
+
+// Scan reads up to table.MaxGetKeys rows as they are stored and remembers none of them: for
+// looking through many rows that are not written.
+func (c *Call) Scan(keys ...table.Key) ([]table.Row, error) { return c.store.Get(c, keys...) }
 
 // Query reads a page of a partition as it is stored; staged writes do not show in it.
 // The rows count as read.
@@ -234,6 +240,12 @@ func (c *Call) Delete(key table.Key) {
 	default:
 		c.stage(table.Write{Kind: table.Check, Key: key})
 	}
+}
+
+// Drop stages the removal of a row that was not read, by the id of the commit that wrote it
+// last (CommitID): its subject remembers it, as it remembers a timer.
+func (c *Call) Drop(key table.Key, commit string) {
+	c.stage(table.Write{Kind: table.Delete, Key: key, Version: commit})
 }
 
 // Check stages the condition that a row this call has read is unchanged at the commit.

@@ -17,6 +17,8 @@ type Problem struct {
 	Limit   any    // what the keyword allows
 	Actual  any    // the measured length, count or value
 	Name    string // last part of Field
+	// Schema is what the value was held against; nil for an unknown or missing field.
+	Schema *Schema
 }
 
 // Fault is the default wording of a problem.
@@ -174,7 +176,7 @@ func (s *Schema) checkMembers(m map[string]any, path string) *Problem {
 // Check finds the first value the schema refuses, members in declared order.
 func (s *Schema) Check(v any, path string) *Problem {
 	at := func(keyword string, limit, actual any) *Problem {
-		return &Problem{Field: path, Keyword: keyword, Limit: limit, Actual: actual, Name: lastName(path)}
+		return &Problem{Field: path, Keyword: keyword, Limit: limit, Actual: actual, Name: lastName(path), Schema: s}
 	}
 	if v == nil {
 		if s.Nullable || s.Type == "" {

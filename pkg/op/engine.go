@@ -33,6 +33,8 @@ type Request struct {
 	Token       string    // bearer token or session cookie value
 	Key         string    // Idempotency-Key
 	Address     string    // client address, no port
+	// QueryBytes is the length of the query string as it was sent.
+	QueryBytes int
 	// Wrong is what the transport found wrong with the input (an MCP argument that has no
 	// place in it); it is answered where unknown fields are.
 	Wrong error
@@ -112,7 +114,9 @@ type Engine struct {
 	// Pause waits before attempt n+1 after a lost race; nil does not wait.
 	Pause func(ctx context.Context, attempt int)
 
-	lanes [64]sync.Mutex
+	lanes  [64]sync.Mutex
+	meters meters
+	reads readLimits
 }
 
 // Do runs one operation and always answers.
@@ -226,6 +230,9 @@ func (o *Operation) receive(r *Request) (*input, error) {
 	if int64(len(r.Body)) > o.MaxBody {
 		return nil, fault.BodyTooLarge.With("limit_bytes", o.MaxBody)
 	}
+	if o.MaxQuery > 0 && r.QueryBytes > o.MaxQuery {
+		return nil, fault.QueryTooLong.With("limit_bytes", o.MaxQuery)
+	}
 	if !o.takesBody() {
 		return in, nil
 	}
@@ -282,6 +289,9 @@ func (e *Engine) attempt(c *Call, o *Operation, r *Request, in *input, careful b
 	if err := e.authenticate(c, o, r, in); err != nil {
 		return nil, err
 	}
+	if early, err := o.early(c, r, in); err != nil || early != nil {
+		return early, err
+	}
 	k := idempotency{o: o, r: r, in: in}
 	replay, err := k.lookup(c)
 	if err != nil || replay != nil {
@@ -299,7 +309,7 @@ func (e *Engine) attempt(c *Call, o *Operation, r *Request, in *input, careful b
 	}
 	out, err := o.run(c, value)
 	if err != nil {
-		return &Response{Header: headers}, cmp.Or(c.err, err)
+		return &Response{Header: headers}, e.refused(c, err)
 	}
 	res, err := o.respond(out, headers)
 	if err != nil {
@@ -342,7 +352,7 @@ func (e *Engine) prefetch(c *Call, o *Operation, r *Request, in *input) (any, er
 	if k := (idempotency{o: o, r: r}); k.wanted() {
 		keys = append(keys, k.row(k.who(who)))
 	}
-	if o.Limit != nil {
+	if o.Limit != nil && !o.limitedHere() {
 		keys = append(keys, limitKey(o, c.Address, who))
 	}
 	if p, ok := value.(Prefetcher); ok && problem == nil {
@@ -430,7 +440,7 @@ func (e *Engine) authenticate(c *Call, o *Operation, r *Request, in *input) erro
 		return fault.BareNotFound
 	case !who.Has(o.Scope):
 		return fault.NoCredential.Say("This credential does not carry the scope this call needs.").With("missing_scope", o.Scope)
-	case who.Restricted && !o.Reads():
+	case who.Restricted && !o.Reads() && !o.Restricted:
 		return fault.New(fault.Forbidden, "account_restricted", "The operator has taken away this account's right to write.")
 	}
 	return nil
@@ -450,6 +460,15 @@ func opens(a Auth, who caller.Caller) bool {
 		return who.Kind == caller.Agent
 	}
 	return false
+}
+
+// refused commits what a refused call is charged all the same, and nothing else of it.
+func (e *Engine) refused(c *Call, err error) error {
+	if c.err != nil || len(c.charged) == 0 {
+		return cmp.Or(c.err, err)
+	}
+	c.order, c.hints = c.charged, nil
+	return cmp.Or(e.commit(c), err)
 }
 
 // commit writes everything staged in one conditional write, then sends the hints.

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"guildhall/pkg/fault"
-	"guildhall/pkg/limit"
 	"guildhall/pkg/table"
 )
 
@@ -176,39 +175,4 @@ func scrub(v reflect.Value) (reflect.Value, bool) {
 		}
 	}
 	return cp, found
-}
-
-// limitKey is the row of a limit.
-func limitKey(o *Operation, address, account string) table.Key {
-	subject := account
-	if o.Limit.By == limit.ByAddress {
-		subject = address
-	}
-	return table.Key{PK: o.Context() + ".LIMIT#" + o.Limit.Name + "#" + subject, SK: "ROOT"}
-}
-
-// rate takes one call from the operation's limit and stages what is left.
-func (e *Engine) rate(c *Call, o *Operation) (map[string]string, error) {
-	headers := map[string]string{}
-	if o.Limit == nil {
-		return headers, nil
-	}
-	account := c.Caller.ID
-	if account == "" {
-		account = "nobody"
-	}
-	key := limitKey(o, c.Address, account)
-	state, _, err := Load[limit.State](c, key)
-	if err != nil {
-		return headers, err
-	}
-	next, v := o.Limit.Take(state, c.Now)
-	headers = rateHeaders(o.Limit.N, v.Remaining, v.Reset)
-	if !v.OK {
-		f := *fault.TooManyCalls
-		f.RetryAfter = max(1, seconds(v.Wait))
-		return headers, f.With("retry_after_seconds", f.RetryAfter)
-	}
-	c.PutUntil(key, next, c.Now.Add(2*o.Limit.Per))
-	return headers, nil
 }

@@ -97,15 +97,22 @@ type Meta struct {
 	Destructive bool
 	Auth        Auth
 	Scope       string
+	// Restricted: an account that lost its right to write may still make this call.
+	Restricted bool
 	// Idempotent says what becomes of an Idempotency-Key.
 	Idempotent Idempotency
-	Summary    string   // one line, our words
+	// Early is a context's own use of keys. It runs once the caller is known, before limits,
+	// unknown fields and values: an answer (a replay) or a refusal ends the call.
+	Early   func(*Call, Early) (answer any, err error)
+	Summary string   // one line, our words
 	Notes      string   // more for the document, optional
 	Faults     []string // codes this operation answers beyond the common ones
 	Limit      *limit.Rule
 	Touches    Touch // Table is always included
 	// MaxBody is in bytes; DefaultMaxBody when zero.
 	MaxBody int64
+	// MaxQuery is in bytes of the query string as it was sent; no limit when zero.
+	MaxQuery int
 	// Timeout of the function; DefaultTimeout when zero.
 	Timeout time.Duration
 	// LooseBody: unknown body fields are ignored instead of refused.
@@ -255,8 +262,13 @@ type Dialect struct {
 	Data bool
 	// Keep is how long a used Idempotency-Key stands for its answer; KeepReplays when zero.
 	Keep time.Duration
+	// StrictQuery: a query parameter that an operation does not name, or one sent twice that
+	// is no list, is refused like an unknown field.
+	StrictQuery bool
 	// Problem words a field problem as a fault; nil takes the default.
 	Problem func(Problem) error
+	// Refuse gives a refusal the form of the context's error body; nil leaves it as it is.
+	Refuse func(*fault.Fault) *fault.Fault
 }
 
 var dialects = map[string]Dialect{}
