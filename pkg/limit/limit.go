@@ -24,6 +24,22 @@ type Rule struct {
 	// limits a contract counts by a rolling window. Others use a smooth rate with a
 	// burst of N.
 	Exact bool
+	// Local keeps the counts in the process that counts them: for reads, which would
+	// otherwise write a row each. Several processes each allow N.
+	Local bool
+	// Also are limits that are taken from together with this one: a call passes all or none.
+	Also []*Rule
+	// Nobody counts instead of this rule where the caller has no credential; nil means the
+	// rule counts them too.
+	Nobody *Rule
+}
+
+// For lists the rules that count a call, of a caller with or without a credential.
+func (r *Rule) For(known bool) []*Rule {
+	if !known && r.Nobody != nil {
+		r = r.Nobody
+	}
+	return append([]*Rule{r}, r.Also...)
 }
 
 // MaxExact bounds the call times an exact limit stores.

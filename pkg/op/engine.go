@@ -116,7 +116,6 @@ type Engine struct {
 
 	lanes  [64]sync.Mutex
 	meters meters
-	reads readLimits
 }
 
 // Do runs one operation and always answers.
@@ -352,9 +351,7 @@ func (e *Engine) prefetch(c *Call, o *Operation, r *Request, in *input) (any, er
 	if k := (idempotency{o: o, r: r}); k.wanted() {
 		keys = append(keys, k.row(k.who(who)))
 	}
-	if o.Limit != nil && !o.limitedHere() {
-		keys = append(keys, limitKey(o, c.Address, who))
-	}
+	keys = append(keys, limitKeys(o, c.Address, who)...)
 	if p, ok := value.(Prefetcher); ok && problem == nil {
 		keys = append(keys, p.Rows(account)...)
 	}

@@ -62,6 +62,9 @@ func marshal(v any) ([]byte, error) {
 // refuse turns an error into the answer; res may carry headers and the log's facts.
 func refuse(o *Operation, err error, res *Response) *Response {
 	f := fault.From(err)
+	if d := dialectOf(o.Context()); d.Refuse != nil {
+		f = d.Refuse(f)
+	}
 	if res == nil {
 		res = &Response{}
 	}

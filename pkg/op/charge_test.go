@@ -3,7 +3,6 @@ package op_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -12,47 +11,7 @@ import (
 	"guildhall/pkg/limit"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
-	"guildhall/pkg/table/faulty"
 )
-
-func TestAReadIsLimitedWithoutARow(t *testing.T) {
-	x := newExchange(t)
-	calls := map[faulty.Op]int{}
-	x.Store = counted{x.mem, calls}
-	o := op.Declare(meta(func(m *op.Meta) {
-		m.Method, m.Auth, m.Scope, m.Idempotent, m.Status = "GET", op.Public, "", op.KeyIgnored, 200
-		m.Limit = &limit.Rule{Name: "test.read", N: 3, Per: time.Minute, By: limit.ByAddress}
-	}), func(*op.Call, struct {
-		Shelf string `path:"shelf"`
-	}) (thingOut, error) {
-		return thingOut{}, nil
-	})
-	read := func(address string) *op.Response { return x.call(o, req{Path: shelf("s"), Address: address}) }
-	for i := range 3 {
-		if res := read("a"); res.Status != 200 || res.Header["RateLimit-Remaining"] != fmt.Sprint(2-i) {
-			t.Errorf("read %d: %d %v", i, res.Status, res.Header)
-		}
-	}
-	if res := read("a"); res.Status != 429 || code(res) != "rate_limited" || res.Header["Retry-After"] != "20" {
-		t.Errorf("read 4: %d %s %v", res.Status, res.Body, res.Header)
-	}
-	if read("b").Status != 200 {
-		t.Error("another address is limited too")
-	}
-	x.advance(20 * time.Second)
-	if read("a").Status != 200 || read("a").Status != 429 {
-		t.Error("one read is free after a third of a minute")
-	}
-	if len(calls) != 0 {
-		t.Errorf("limits of reads touch the store: %v", calls)
-	}
-	for i := range 25_000 {
-		read(fmt.Sprint(i))
-	}
-	if read("a").Status != 200 {
-		t.Error("who did not come for two generations is remembered")
-	}
-}
 
 // guess is an operation that charges each try and refuses all of them but the right one.
 func guess(rule limit.Rule, other table.Key) *op.Operation {

@@ -1,0 +1,27 @@
+package op
+
+import (
+	"guildhall/pkg/fault"
+	"guildhall/pkg/limit"
+	"guildhall/pkg/table"
+)
+
+// Charge takes one call from a further limit of a subject, and the call is counted even
+// when the operation refuses it in the end: guesses at a secret are limited like this.
+// Nothing may be staged for the same row otherwise.
+func (c *Call) Charge(r limit.Rule, subject string) error {
+	key := table.Key{PK: c.Group + ".LIMIT#" + r.Name + "#" + subject, SK: "ROOT"}
+	state, _, err := Load[limit.State](c, key)
+	if err != nil {
+		return err
+	}
+	next, v := r.Take(state, c.Now)
+	if !v.OK {
+		f := *fault.TooManyCalls
+		f.RetryAfter = max(1, seconds(v.Wait))
+		return f.With("retry_after_seconds", f.RetryAfter)
+	}
+	c.PutUntil(key, next, c.Now.Add(2*r.Per))
+	c.charged = append(c.charged, key)
+	return nil
+}
