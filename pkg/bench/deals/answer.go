@@ -83,12 +83,19 @@ var AnswerStep = op.Declare(op.Meta{
 }, answerStep)
 
 func answerStep(c *op.Call, in AnswerIn) (AnswerOut, error) {
-	d, err := Own(c, in.DealID)
+	d, err := seen(c, in.DealID)
 	if err != nil {
 		return AnswerOut{}, err
 	}
 	s, err := stepOf(d, in.StepID, true)
 	if err != nil {
+		return AnswerOut{}, err
+	}
+	rows := around(d)
+	if s.Kind == path.Finish || in.Verdict == path.Decline {
+		rows = atEnd(d)
+	}
+	if err := c.Fetch(rows...); err != nil {
 		return AnswerOut{}, err
 	}
 	a := path.Answer{Verdict: in.Verdict, Grant: s.Ask == proposal.Grant}
@@ -256,7 +263,7 @@ var EndDeal = op.Declare(op.Meta{
 }, endDeal)
 
 func endDeal(c *op.Call, in EndIn) (EndOut, error) {
-	d, err := Own(c, in.DealID)
+	d, err := seen(c, in.DealID)
 	if err != nil {
 		return EndOut{}, err
 	}

@@ -58,7 +58,7 @@ func (x *change) commit() error {
 // touched are the rows around the deal that its events will need, read in one batch.
 func (x *change) touched(events []path.Event) []table.Key {
 	d := x.d
-	keys := []table.Key{Key(d.ID), record.HeadKey(d.AgentID), bids.MoveKey(d.AgentID, MoveKind, d.ID)}
+	keys := around(d)
 	for _, e := range events {
 		switch {
 		case e.Word == record.DealAccepted:
@@ -69,8 +69,7 @@ func (x *change) touched(events []path.Event) []table.Key {
 		case e.Word == path.ReviewOpened, e.Word == path.ReviewClosed:
 			keys = append(keys, registry.AgentKey(d.AgentID))
 		case ending(e.Word):
-			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID), bids.Key(d.ProposalID), bids.TalkKey(d.ProposalID),
-				account.PersonKey(d.PersonID), account.LiveDeals(d.PersonID), access.Key(d.ID))
+			keys = append(keys, atEnd(d)...)
 		}
 	}
 	return keys

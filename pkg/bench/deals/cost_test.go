@@ -50,6 +50,6 @@ func TestWhatDealsCost(t *testing.T) {
 	check(deals.ReadStep, person(step("2"), nil), 2, 1, 0) // and the documents that were filed
 	check(deals.AnswerStep, person(step("2"), m{"verdict": "approve"}), 2, 1, 1)
 	check(deals.ListDeals, person(nil, nil), 2, 1, 0)
-	check(deals.Wallet, agent(nil, nil), 2, 1, 0)
-	check(deals.EndDeal, person(d.paths(), m{"reason": "Enough."}), 3, 0, 1)
+	check(deals.Wallet, agent(nil, nil), 1, 1, 0)
+	check(deals.EndDeal, person(d.paths(), m{"reason": "Enough."}), 2, 0, 1)
 }

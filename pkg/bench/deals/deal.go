@@ -26,10 +26,13 @@ import (
 	"fmt"
 	"time"
 
+	"guildhall/pkg/account"
+	"guildhall/pkg/bench/access"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/clock"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/id"
@@ -119,14 +122,31 @@ func Mine(c *op.Call, deal string) (*path.Deal, error) {
 
 // Own reads a deal of the calling person; another's does not exist.
 func Own(c *op.Call, deal string) (*path.Deal, error) {
-	d, found, err := Load(c, deal)
+	d, err := seen(c, deal)
 	if err != nil {
 		return nil, err
 	}
-	if !found || d.PersonID != c.Caller.ID {
-		return nil, fault.BareNotFound
+	return d, c.Fetch(around(d)...)
+}
+
+// seen reads a deal of the calling person for showing.
+func seen(c *op.Call, deal string) (*path.Deal, error) {
+	d, found, err := Load(c, deal)
+	if err == nil && (!found || d.PersonID != c.Caller.ID) {
+		err = fault.BareNotFound
 	}
-	return d, c.Fetch(record.HeadKey(d.AgentID), bids.MoveKey(d.AgentID, MoveKind, d.ID))
+	return d, err
+}
+
+// around are the rows every change of a deal touches.
+func around(d *path.Deal) []table.Key {
+	return []table.Key{Key(d.ID), record.HeadKey(d.AgentID), bids.MoveKey(d.AgentID, MoveKind, d.ID)}
+}
+
+// atEnd are the rows the end of a deal touches.
+func atEnd(d *path.Deal) []table.Key {
+	return append(around(d), wants.Key(d.TargetID), wants.BriefKey(d.TargetID), bids.Key(d.ProposalID), bids.TalkKey(d.ProposalID),
+		account.PersonKey(d.PersonID), account.LiveDeals(d.PersonID), access.Key(d.ID))
 }
 
 // OfDeal is the path of a call on one deal.

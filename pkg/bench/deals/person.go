@@ -202,15 +202,6 @@ func readDeal(c *op.Call, in ReadDealIn) (DealOut, error) {
 	return out, nil
 }
 
-// seen reads a deal of the person for showing.
-func seen(c *op.Call, deal string) (*path.Deal, error) {
-	d, found, err := Load(c, deal)
-	if err == nil && (!found || d.PersonID != c.Caller.ID) {
-		err = fault.BareNotFound
-	}
-	return d, err
-}
-
 func agentLine(d *path.Deal) AgentLine {
 	return AgentLine{d.AgentID, registry.Number(d.AgentNo), d.Handle}
 }

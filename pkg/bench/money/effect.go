@@ -62,7 +62,7 @@ func lineOf(c *op.Call, t op.Fired) (Line, bool, error) {
 	if err := op.Decode(t.Payload, &r); err != nil {
 		return Line{}, false, err
 	}
-	return op.Load[Line](c, LineKey(r.DealID, r.Kind, r.StepID))
+	return loadLine(c, r)
 }
 
 // sendLine makes the processor call of a line, once for its key.
@@ -110,7 +110,7 @@ func lineDone(c *op.Call, t op.Fired, result any) error {
 	}
 	if got.Refused != "" {
 		l.Attempt, l.Refused = l.Attempt+1, string(got.Refused)
-		c.Put(l.Key(), l)
+		l.save(c)
 		c.Arm(TimerRetry, retrySubject(l.DealID, l.Kind, l.StepID), c.Now.Add(pause(l.Attempt)))
 		return nil
 	}
@@ -120,7 +120,7 @@ func lineDone(c *op.Call, t op.Fired, result any) error {
 	} else {
 		c.Add(WalletKey(l.AgentID), transferredField, l.Cents)
 	}
-	c.Put(l.Key(), l)
+	l.save(c)
 	return nil
 }
 
@@ -145,7 +145,7 @@ func Confirm(c *op.Call, t pay.Transfer) error {
 	if !ok || t.Reversed {
 		return nil
 	}
-	l, found, err := op.Load[Line](c, LineKey(deal, Release, step))
+	l, found, err := loadLine(c, ref{deal, Release, step})
 	if err != nil || !found || l.State == Confirmed || l.State == Shown || l.Cents != t.AmountCents {
 		return err
 	}
@@ -154,7 +154,7 @@ func Confirm(c *op.Call, t pay.Transfer) error {
 		c.Add(WalletKey(l.AgentID), transferredField, l.Cents)
 	}
 	l.State, l.ConfirmedAt = Confirmed, c.Now
-	c.Put(l.Key(), l)
+	l.save(c)
 	return nil
 }
 

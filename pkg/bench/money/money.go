@@ -7,7 +7,7 @@
 //	bench.DEAL#<id> / MONEY#FUND                      the person's one payment
 //	bench.DEAL#<id> / MONEY#RELEASE#<step id>         the release of a step, put only if absent
 //	bench.DEAL#<id> / MONEY#RETURN                    what went back at the end, put only if absent
-//	bench.AGENT#<agent id> / LINE#<time>#<deal id>#<kind and step>   an agent's releases and returns, for its wallet
+//	bench.AGENT#<agent id> / LINE#<time>#<deal id>#<kind and step>   copies of an agent's releases and returns, for its wallet
 //	bench.AGENT#<agent id> / WALLET                   an agent's sums: counters
 //	bench.ORPHAN#<payment id> / ROOT                  a payment no deal came of, and its return
 package money
@@ -94,7 +94,22 @@ const (
 	transferredField = "transferred"
 )
 
-// ref names a line in an agent's list.
+// save stages a changed line with its copy in the agent's list. Both have been read.
+func (l *Line) save(c *op.Call) {
+	c.Put(l.Key(), l)
+	c.Put(l.listKey(), l)
+}
+
+// loadLine reads a line that has a copy in its agent's list, with the copy.
+func loadLine(c *op.Call, r ref) (Line, bool, error) {
+	l, found, err := op.Load[Line](c, LineKey(r.DealID, r.Kind, r.StepID))
+	if err == nil && found {
+		err = c.Fetch(l.listKey())
+	}
+	return l, found, err
+}
+
+// ref names a line.
 type ref struct {
 	DealID string `json:"deal_id"`
 	Kind   string `json:"kind"`
@@ -126,7 +141,7 @@ func Book(c *op.Call, l Line, moves bool) {
 	case Return:
 		c.Add(WalletKey(l.AgentID), heldField, -l.Cents)
 	}
-	c.Create(l.listKey(), ref{l.DealID, l.Kind, l.StepID})
+	c.Create(l.listKey(), l)
 	c.Effect(l.effect(), l.effectKey(), ref{l.DealID, l.Kind, l.StepID})
 }
 

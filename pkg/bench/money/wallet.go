@@ -31,23 +31,11 @@ func OfAgent(c *op.Call, agent, after string) (lines []Line, next string, err er
 	if err != nil {
 		return nil, "", err
 	}
-	keys := make([]table.Key, len(p.Rows))
+	lines = make([]Line, len(p.Rows))
 	for i, r := range p.Rows {
-		var l ref
-		if err := op.Decode(r.Data, &l); err != nil {
+		if err := op.Decode(r.Data, &lines[i]); err != nil {
 			return nil, "", err
 		}
-		keys[i] = LineKey(l.DealID, l.Kind, l.StepID)
-	}
-	if err := c.Fetch(keys...); err != nil {
-		return nil, "", err
-	}
-	for _, k := range keys {
-		l, _, err := op.Load[Line](c, k)
-		if err != nil {
-			return nil, "", err
-		}
-		lines = append(lines, l)
 	}
 	if p.More {
 		next = p.Rows[len(p.Rows)-1].SK
