@@ -55,6 +55,8 @@ type Credential struct {
 	IssuedAt   time.Time `json:"issued_at"`
 	ExpiresAt  time.Time `json:"expires_at,omitzero"`
 	Restricted bool      `json:"restricted,omitempty"`
+	// RevokedAt is when the operator ended the credential: whoever still holds it is told so.
+	RevokedAt time.Time `json:"revoked_at,omitzero"`
 	// Watch is when somebody last began to wait for a sign of life of this account, Seen
 	// the first authenticated call after each such moment, the last maxSeen of them.
 	Watch time.Time   `json:"watch,omitzero"`
@@ -110,7 +112,7 @@ func (k Kind) Issue(c *op.Call, account string, scopes []string, expires time.Ti
 		return "", err
 	}
 	if found {
-		cred.Restricted, cred.Watch, cred.Seen = old.Restricted, old.Watch, old.Seen
+		cred.Restricted, cred.RevokedAt, cred.Watch, cred.Seen = old.Restricted, old.RevokedAt, old.Watch, old.Seen
 	}
 	c.Put(key, cred)
 	return t.String(), nil
@@ -148,6 +150,24 @@ func (k Kind) Restrict(c *op.Call, account string, restricted bool) error {
 		return err
 	}
 	cred.Restricted = restricted
+	c.Put(key, cred)
+	return nil
+}
+
+// Revoked is what the holder of a credential is told that the operator ended.
+var Revoked = fault.New(fault.Unauthorized, "credential_revoked", "The operator has ended this credential.")
+
+// End stages that the operator ends an account's credential, or lets it count again.
+func (k Kind) End(c *op.Call, account string, ended bool) error {
+	key := k.Row(account, "")
+	cred, found, err := op.Load[Credential](c, key)
+	if err != nil || !found {
+		return err
+	}
+	cred.RevokedAt = time.Time{}
+	if ended {
+		cred.RevokedAt = c.Now
+	}
 	c.Put(key, cred)
 	return nil
 }
@@ -197,6 +217,9 @@ func (k Kind) Verify(c *op.Call, t id.Token) (caller.Caller, error) {
 	good := c.Keys.Verify(k.purpose(), t.Account+"."+t.Secret, cred.Code)
 	if !found || !good || cred.Code == "" || (!cred.ExpiresAt.IsZero() && !c.Now.Before(cred.ExpiresAt)) {
 		return caller.Caller{}, fault.NoCredential
+	}
+	if !cred.RevokedAt.IsZero() {
+		return caller.Caller{}, Revoked
 	}
 	who := caller.Caller{Kind: k.Caller, ID: t.Account, Scopes: cred.Scopes, Restricted: cred.Restricted,
 		Credential: k.Row(t.Account, t.Tag()).SK}

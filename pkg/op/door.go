@@ -12,6 +12,9 @@ type Door struct {
 	// Metadata is the path of the resource metadata that says where tokens come from
 	// (RFC 9728); "" where no authorization server issues them.
 	Metadata string
+	// Headers name headers of the HTTP request that tools of this endpoint read like their
+	// REST twins: what the program around a model sends, never the model.
+	Headers []string
 	// Order lists the tools as they are listed; a tool that is not named comes behind them.
 	Order []string
 	// Elsewhere names, for arguments whose schema is too long for a list of tools, the call

@@ -378,6 +378,11 @@ func (o *Operation) value(r *Request, in *input) (any, error) {
 	if checked && o.LooseBody {
 		body = canonical(nil, schema.known(in.tree))
 	}
+	if dialectOf(o.Context()).StrictQuery {
+		if p := o.shape.strange(r); p != nil {
+			return nil, o.Word(p)
+		}
+	}
 	v, p := o.shape.fill(o.In, r, body)
 	if p != nil {
 		if q := schema.checkTypes(in.tree, ""); checked && q != nil {
@@ -414,12 +419,13 @@ func (e *Engine) authenticate(c *Call, o *Operation, r *Request, in *input) erro
 		return fault.NoCredential
 	}
 	var who caller.Caller
+	var refused error
 	if a := e.authenticator(r, in); a != nil {
 		got, err := a.Verify(c, in.token)
 		if f := (*fault.Fault)(nil); err != nil && !(errors.As(err, &f) && f.Kind == fault.Unauthorized) {
 			return err
 		}
-		if err == nil {
+		if refused = err; err == nil {
 			who = got
 		}
 	}
@@ -429,7 +435,7 @@ func (e *Engine) authenticate(c *Call, o *Operation, r *Request, in *input) erro
 		return nil
 	}
 	if !opens(auth, who) {
-		return fault.NoCredential
+		return cmp.Or(refused, error(fault.NoCredential))
 	}
 	c.Caller = who
 	switch {

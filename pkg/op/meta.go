@@ -105,10 +105,10 @@ type Meta struct {
 	// unknown fields and values: an answer (a replay) or a refusal ends the call.
 	Early   func(*Call, Early) (answer any, err error)
 	Summary string   // one line, our words
-	Notes      string   // more for the document, optional
-	Faults     []string // codes this operation answers beyond the common ones
-	Limit      *limit.Rule
-	Touches    Touch // Table is always included
+	Notes   string   // more for the document, optional
+	Faults  []string // codes this operation answers beyond the common ones
+	Limit   *limit.Rule
+	Touches Touch // Table is always included
 	// MaxBody is in bytes; DefaultMaxBody when zero.
 	MaxBody int64
 	// MaxQuery is in bytes of the query string as it was sent; no limit when zero.

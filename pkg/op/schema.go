@@ -214,6 +214,8 @@ func (s *Schema) bound(k, v, where string) {
 		s.Max = &f
 	case k == "each" && s.Of != nil:
 		s.Of.MaxLen = n
+	case k == "eachbytes" && s.Of != nil:
+		s.Of.MaxBytes = n
 	default:
 		panic("op: unknown rule " + k + " on " + where)
 	}
@@ -244,11 +246,12 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 		typ = []string{s.Type, "null"}
 	}
 	put("type", typ, s.Type != "")
-	put("description", s.Doc, s.Doc != "")
+	doc := s.describe()
+	put("description", doc, doc != "")
 	put("format", s.Format, s.Format != "")
 	put("const", s.Const, s.Const != nil)
 	put("minLength", s.MinLen, s.MinLen > 0)
-	put("maxLength", s.MaxLen, s.MaxLen > 0)
+	put("maxLength", s.maxLength(), s.maxLength() > 0)
 	put("minItems", s.MinItems, s.MinItems > 0)
 	put("maxItems", s.MaxItems, s.MaxItems > 0)
 	put("minimum", s.Min, s.Min != nil)
@@ -268,6 +271,23 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 		s.object(m)
 	}
 	return json.Marshal(m)
+}
+
+// describe is the text of the schema. JSON Schema counts characters: a limit in bytes is said
+// in words beside it.
+func (s *Schema) describe() string {
+	if s.MaxBytes == 0 {
+		return s.Doc
+	}
+	return strings.TrimSpace(s.Doc + " At most " + strconv.Itoa(s.MaxBytes) + " UTF-8 bytes.")
+}
+
+// maxLength is the limit in characters; what fits into n bytes has at most n of them.
+func (s *Schema) maxLength() int {
+	if s.MaxBytes > 0 && (s.MaxLen == 0 || s.MaxBytes < s.MaxLen) {
+		return s.MaxBytes
+	}
+	return s.MaxLen
 }
 
 func (s *Schema) enum() []any {

@@ -3,6 +3,7 @@ package op
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -131,7 +132,53 @@ func (p param) value(r *Request) (string, bool) {
 	}
 }
 
+// strange finds a query parameter that the input does not have, or one sent twice that is
+// no list, in a fixed order.
+func (s *shape) strange(r *Request) *Problem {
+	for _, name := range slices.Sorted(maps.Keys(r.Query)) {
+		i := slices.IndexFunc(s.params, func(p param) bool { return p.from == "query" && p.name == name })
+		if i < 0 {
+			return &Problem{Field: name, Keyword: "unknown", Name: name}
+		}
+		if len(r.Query[name]) > 1 && s.params[i].schema.Type != "array" {
+			return &Problem{Field: name, Keyword: "type", Limit: "one value", Name: name}
+		}
+	}
+	return nil
+}
+
+// maxListed bounds the entries of a list that comes as a parameter.
+const maxListed = 100
+
+// list reads a parameter that may be sent several times, or once with commas.
+func (p param) list(f reflect.Value, r *Request) *Problem {
+	if p.from != "query" || len(r.Query[p.name]) == 0 {
+		if p.required {
+			return &Problem{Field: p.name, Keyword: "missing", Name: p.name}
+		}
+		return nil
+	}
+	var tree []any
+	var values []string
+	for _, v := range r.Query[p.name] {
+		for one := range strings.SplitSeq(v, ",") {
+			if len(values) == maxListed {
+				return &Problem{Field: p.name, Keyword: "maxItems", Limit: maxListed, Name: p.name}
+			}
+			tree, values = append(tree, one), append(values, one)
+		}
+	}
+	if q := p.schema.Check(tree, p.name); q != nil {
+		return q
+	}
+	f.Set(reflect.ValueOf(values).Convert(f.Type()))
+	return nil
+}
+
 func (p param) fill(f reflect.Value, r *Request) *Problem {
+	if p.schema.Type == "array" {
+		return p.list(f, r)
+	}
 	v, sent := p.value(r)
 	if !sent {
 		if p.required {

@@ -16,12 +16,15 @@ type Codes func(o *op.Operation, code string) []fault.Kind
 func common(o *op.Operation) []*fault.Fault {
 	all := []*fault.Fault{fault.BodyTooLarge, fault.BusyNow, fault.Unavailable, fault.Wrap(nil)}
 	if hasBody(o) {
-		all = append(all, fault.BadMediaType, fault.BadJSON, fault.InvalidField, missingField)
+		all = append(all, fault.BadMediaType, fault.BadJSON, worded(o, "type"), worded(o, "missing"))
 		if !o.LooseBody {
-			all = append(all, fault.UnknownField)
+			all = append(all, worded(o, "unknown"))
 		}
 	} else if len(o.Params()) > 0 {
-		all = append(all, fault.InvalidField)
+		all = append(all, worded(o, "type"))
+	}
+	if o.MaxQuery > 0 {
+		all = append(all, fault.QueryTooLong)
 	}
 	switch o.Auth {
 	case op.Public, op.Webhook:
@@ -43,11 +46,13 @@ func common(o *op.Operation) []*fault.Fault {
 	return all
 }
 
-// Refusals the operations layer words itself.
-var (
-	missingField = fault.New(fault.Invalid, "missing_field", "")
-	restricted   = fault.New(fault.Forbidden, "account_restricted", "")
-)
+// worded is what an operation's context answers to a field problem.
+func worded(o *op.Operation, keyword string) *fault.Fault {
+	return fault.From(o.Word(&op.Problem{Field: "field", Name: "field", Keyword: keyword}))
+}
+
+// restricted is a refusal the operations layer words itself.
+var restricted = fault.New(fault.Forbidden, "account_restricted", "")
 
 // hasBody tells whether an operation reads a JSON body with anything in it.
 func hasBody(o *op.Operation) bool {

@@ -48,7 +48,7 @@ var kindsByName = map[string]fault.Kind{
 	"BadRequest": fault.BadRequest, "Unauthorized": fault.Unauthorized, "PaymentFailed": fault.PaymentFailed, "Forbidden": fault.Forbidden,
 	"NotFound": fault.NotFound, "MethodNotAllowed": fault.MethodNotAllowed, "Conflict": fault.Conflict, "Gone": fault.Gone,
 	"TooLarge": fault.TooLarge, "MediaType": fault.MediaType, "Invalid": fault.Invalid, "RateLimited": fault.RateLimited,
-	"Upstream": fault.Upstream, "Busy": fault.Busy,
+	"Upstream": fault.Upstream, "LongQuery": fault.LongQuery, "Busy": fault.Busy,
 }
 
 // codes finds the kinds of a declared code where it is made: in the operation's own folder,

@@ -49,7 +49,7 @@ var Help = op.Door{
 
 // Peer is the endpoint of peer (peer.md 4.1).
 var Peer = op.Door{
-	Context: "peer", Path: "/mcp/peer", Title: "Guildhall Peer", Version: Version,
+	Context: "peer", Path: "/mcp/peer", Title: "Guildhall Peer", Headers: []string{"X-Peer-Bootstrap"}, Version: Version,
 	Instructions: "Find unfinished asks, live offers and earlier findings; publish, reply, reproduce and hand work over. Reading needs no credential; /auth.md says how to get one. " +
 		"Store an idempotency key and the exact input before you send it; after an unclear result repeat exactly that, or ask for the receipt." + untrusted,
 	Order: []string{

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -46,7 +47,7 @@ func (x *exchange) call(ctx context.Context, t *tool, arguments json.RawMessage)
 	if wrong != nil {
 		r.Wrong, r.Path = wrong, nil
 	}
-	r.ID, r.Token, r.Address, r.Header = x.id, x.token, x.address, noHeader
+	r.ID, r.Token, r.Address, r.Header = x.id, x.token, x.address, x.header
 	ctx, cancel := context.WithTimeout(ctx, c.op.Timeout)
 	defer cancel()
 	if x.h.opt.Tally != nil {
@@ -55,9 +56,14 @@ func (x *exchange) call(ctx context.Context, t *tool, arguments json.RawMessage)
 	return x.done(c.op, x.h.engine.Do(ctx, c.op, r))
 }
 
-// noHeader is the request header of a call that has none: what REST sends there, a tool has
-// no argument for.
-func noHeader(string) string { return "" }
+// header is a request header that the door hands on. Any other has no value: what REST
+// sends there, a tool has no argument for.
+func (x *exchange) header(name string) string {
+	if !slices.Contains(x.h.door.Headers, name) {
+		return ""
+	}
+	return strings.ToValidUTF8(strings.Join(x.r.Header.Values(name), ","), "\ufffd")
+}
 
 // readArguments reads the members of the arguments strictly; absent ones are none.
 func readArguments(raw json.RawMessage) (map[string]json.RawMessage, error) {

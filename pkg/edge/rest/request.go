@@ -53,7 +53,7 @@ func (c *exchange) request(values []string) (*op.Request, error) {
 	if err != nil || !cleanQuery(query) {
 		return nil, errQuery
 	}
-	req := &op.Request{ID: c.id, Transport: "rest", Query: query, Address: Address(r.RemoteAddr),
+	req := &op.Request{ID: c.id, Transport: "rest", Query: query, QueryBytes: len(r.URL.RawQuery), Address: Address(r.RemoteAddr),
 		Header: c.header, ContentType: c.header("Content-Type"), Key: c.header("Idempotency-Key")}
 	if len(values) > 0 {
 		req.Path = make(map[string]string, len(values))
