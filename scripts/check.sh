@@ -19,8 +19,9 @@ functions() { go run ./scripts/functions -twice; }
 infra() { (cd infra && PATH="$(bash scripts/node22.sh):$PATH" go test ./...); }
 emulators() { make -s emulators; }
 openapi() { bash scripts/openapi-lint.sh; }
+browser() { bash scripts/browser.sh; }
 
-parts=(format vet static generated laws tests race functions infra emulators openapi)
+parts=(format vet static generated laws tests race functions infra emulators openapi browser)
 [ $# -gt 0 ] && parts=("$@")
 failed=() report=()
 for part in "${parts[@]}"; do

@@ -1,3 +1,4 @@
+// Package site has the pages of the exchange. Pages call operations and nothing else.
 package site
 
 import (

@@ -5,5 +5,5 @@ import "embed"
 
 // Files are served below /static/.
 //
-//go:embed *.css
+//go:embed *.css *.js *.svg
 var Files embed.FS

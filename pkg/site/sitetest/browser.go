@@ -22,6 +22,7 @@ type Browser struct {
 	Header http.Header
 	HTML   string
 	Doc    *html.Node
+	Got    bool // the page came by a GET: its address shows it again
 	// Seen is called with every page.
 	Seen func(b *Browser)
 }
@@ -90,6 +91,7 @@ func (b *Browser) do(r *http.Request) *Browser {
 		b.w.T.Fatal(err)
 	}
 	b.Status, b.Header, b.HTML, b.At = res.StatusCode, res.Header, string(data), res.Request.URL.RequestURI()
+	b.Got = res.Request.Method == "GET"
 	if b.Doc, err = html.Parse(strings.NewReader(b.HTML)); err != nil {
 		b.w.T.Fatal(err)
 	}
