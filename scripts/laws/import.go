@@ -21,6 +21,8 @@ var (
 	kernel = []string{"pkg/fault", "pkg/op.", "pkg/id", "pkg/caller", "pkg/limit", "pkg/clock", "pkg/table."}
 	// ports are interfaces: the adapters below them are for wire alone.
 	ports = []string{"pkg/queue.", "pkg/blob.", "pkg/mail.", "pkg/mail/outbox", "pkg/pay."}
+	// shelves keep rows of any context in an order that is cheap to read.
+	shelves = []string{"pkg/roll", "pkg/textindex"}
 	// published are texts of bench that are served as they are: the rule book and the schema.
 	published = []string{"pkg/bench/rulebook", "pkg/bench/proposal"}
 	cloud     = []string{"github.com/aws/", "github.com/awslabs/", "github.com/guregu/", "github.com/stripe/"}
@@ -38,6 +40,7 @@ var layers = []layer{
 	{"an adapter", []string{"pkg/table", "pkg/queue", "pkg/blob", "pkg/mail", "pkg/pay"},
 		slices.Concat(kernel, ports, []string{"pkg/atomicfile", "pkg/table", "pkg/queue", "pkg/blob", "pkg/mail", "pkg/pay"}), nil,
 		"an adapter implements a port for any exchange: it knows no context, edge or configuration"},
+	{"a shelf", shelves, kernel, outside, "lists and indexes over the table serve any context: they know none of them"},
 	{"files", []string{"pkg/atomicfile"}, nil, cloud, "it writes files and nothing else"},
 	{"accounts", []string{"pkg/account"}, slices.Concat(kernel, ports, []string{"pkg/text", "pkg/account"}), outside,
 		"accounts are shared by all contexts, so they know none of them, and no way out of the process"},
@@ -66,8 +69,8 @@ var contexts = []string{"pkg/bench", "pkg/help", "pkg/peer", "pkg/commons"}
 
 func init() {
 	for _, c := range contexts {
-		layers = append(layers, layer{"a context", []string{c}, slices.Concat(kernel, ports, []string{"pkg/text", "pkg/account", c}), outside,
-			"a context imports the kernel, ports, accounts and itself: never another context, an edge, wire, net/http, os or AWS"})
+		layers = append(layers, layer{"a context", []string{c}, slices.Concat(kernel, ports, shelves, []string{"pkg/text", "pkg/account", c}), outside,
+			"a context imports the kernel, ports, shelves, accounts and itself: never another context, an edge, wire, net/http, os or AWS"})
 	}
 }
 
