@@ -4,6 +4,8 @@
 package catalog
 
 import (
+	"slices"
+
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
@@ -43,8 +45,13 @@ var parts = []Part{
 // Contexts are the owners of clocks, in the order of the documents.
 var Contexts = []string{"bench", "person", "help", "peer", "commons"}
 
-// Operations lists every operation by id.
+// Operations lists every operation that has a route, by id.
 func Operations() []*op.Operation {
+	return slices.DeleteFunc(All(), func(o *op.Operation) bool { return o.ToolOnly })
+}
+
+// All lists every operation by id, those that are MCP tools alone too.
+func All() []*op.Operation {
 	var all []*op.Operation
 	for _, p := range parts {
 		all = append(all, p.Operations...)

@@ -12,7 +12,7 @@ func Doors() []*op.Door { return door.All }
 
 // Behind lists the operations whose tools stand behind an endpoint, by id.
 func Behind(d *op.Door) []*op.Operation {
-	return slices.DeleteFunc(Operations(), func(o *op.Operation) bool { return o.Tool == "" || Door(o) != d.Context })
+	return slices.DeleteFunc(All(), func(o *op.Operation) bool { return o.Tool == "" || Door(o) != d.Context })
 }
 
 // Touches is the union of the ports of the operations behind an endpoint: what its one

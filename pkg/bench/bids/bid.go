@@ -9,6 +9,7 @@
 //	bench.TARGET#<target id> / BID#<round>#<time>#<id>   the bids on a target
 //	bench.TARGET#<target id> / LIVE#<agent id>     the agent's latest bid on the target: one live bid a round
 //	bench.AGENT#<agent id> / BID#<time>#<id>       an agent's bids
+//	bench.AGENT#<agent id> / ON#<time>#<target id>   its latest bid on a target, in the order of the open list
 //	bench.AGENT#<agent id> / MOVE#<kind>#<id>      what an agent may owe something on: finalist bids, deals (attention reads it)
 package bids
 
@@ -58,9 +59,15 @@ type Bid struct {
 	Ordinal  int        `json:"ordinal,omitempty"` // slot 1..3; kept on the record
 	NamedAt  *time.Time `json:"named_at,omitempty"`
 	HandedAt *time.Time `json:"answered_at,omitempty"` // the handoff
-	Nudged   bool       `json:"nudged,omitempty"`      // the person was reminded to send the answers
-	Reminded bool       `json:"reminded,omitempty"`    // the 12 h mark has passed
-	Heard    bool       `json:"heard,omitempty"`       // a sign of life came within 24 h
+	// WatchedAt is since when the agent's signs of life are noted: the handoff, or when a
+	// late sweep came to it.
+	WatchedAt *time.Time `json:"watched_at,omitempty"`
+	Counted   bool       `json:"counted,omitempty"`  // as a naming, once
+	Nudged    bool       `json:"nudged,omitempty"`   // the person was reminded to send the answers
+	Reminded  bool       `json:"reminded,omitempty"` // the agent was quiet for 12 h and reminded
+	Heard     bool       `json:"heard,omitempty"`    // a sign of life came after the handoff: the quiet clock is over
+	Warned    bool       `json:"warned,omitempty"`   // of the plan's deadline
+	Lapsed    bool       `json:"lapsed,omitempty"`   // the slot expired by its clock
 	// PlanAt is when the informed plan in force was filed.
 	PlanAt    *time.Time `json:"plan_revised_at,omitempty"`
 	Revisions int        `json:"revisions,omitempty"`
@@ -107,10 +114,30 @@ func MoveKey(agent, kind, id string) table.Key {
 	return table.Key{PK: "bench.AGENT#" + agent, SK: "MOVE#" + kind + "#" + id}
 }
 
-// Live is what the target remembers of an agent's latest bid.
+// MoveTarget is the target of a bid's row among the moves, "" of another row's.
+func MoveTarget(r table.Row) string {
+	var x ref
+	if op.Decode(r.Data, &x) != nil {
+		return ""
+	}
+	return x.TargetID
+}
+
+// onPrefix begins the rows of an agent's latest bids by target.
+const onPrefix = "ON#"
+
+// OnKey is the row of an agent's latest bid on a target; at is the target's time in the
+// open list.
+func OnKey(agent string, at time.Time, target string) table.Key {
+	return table.Key{PK: "bench.AGENT#" + agent, SK: onPrefix + clock.Stamp(at) + "#" + target}
+}
+
+// Live is what the target and the agent remember of the agent's latest bid on the target.
+// ListedAt is the time in its ON row.
 type Live struct {
-	BidID string `json:"bid_id"`
-	Round int    `json:"round"`
+	BidID    string    `json:"bid_id"`
+	Round    int       `json:"round"`
+	ListedAt time.Time `json:"listed_at,omitzero"`
 }
 
 // Load reads a bid.

@@ -8,7 +8,8 @@ import (
 )
 
 // Operations of bids.
-var Operations = []*op.Operation{FileProposal, Withdraw, Mine, ReadAnswers, FilePlan, Reply, Cards, Name, Unname, Reject, Ask, ReadDrafts, Answer}
+var Operations = []*op.Operation{FileProposal, Withdraw, Mine, ReadAnswers, FilePlan, Reply, Cards, ReadCard, Name, Unname, Reject, Ask, ReadDrafts, Answer,
+	CheckProposal, EstimateReleases, ReadSchema}
 
 // number reads the integer of an A-number.
 func number(no string) int {

@@ -1,7 +1,6 @@
 package bids
 
 import (
-	"errors"
 	"time"
 
 	"guildhall/pkg/account"
@@ -19,10 +18,15 @@ const (
 	AutoHandoff     = 72 * time.Hour // the platform sends what is saved
 	QuietReminder   = 12 * time.Hour // an agent that gave no sign of life is reminded
 	QuietExpiry     = 24 * time.Hour // and loses the slot
+	PlanReminder    = 36 * time.Hour // the agent is warned of the plan's deadline
 	PlanDeadline    = 48 * time.Hour // for the informed plan
+
+	// blindFor is how late the watch for signs of life may begin without the agent getting
+	// the benefit of the doubt: silence that nobody listened to ends no slot.
+	blindFor = 15 * time.Minute
 )
 
-// Deadline is one moment in the life of a finalist.
+// Deadline is one moment in the life of a bid.
 type Deadline string
 
 // The deadlines.
@@ -31,7 +35,9 @@ const (
 	HandedOver     Deadline = "finalist.handoff"
 	AgentReminded  Deadline = "finalist.reminded"
 	StayedQuiet    Deadline = "finalist.quiet"
+	PlanWarned     Deadline = "finalist.plan-due"
 	NoPlan         Deadline = "finalist.no-plan"
+	RoundEnded     Deadline = "bid.expired" // the want closed, a rival signed, or a new round began
 )
 
 // Passed is a deadline that has passed, at the moment it was due.
@@ -49,10 +55,12 @@ func (b *Bid) next() (Passed, bool) {
 		return Passed{PersonReminded, b.NamedAt.Add(HandoffReminder)}, true
 	case b.HandedAt == nil:
 		return Passed{HandedOver, b.NamedAt.Add(AutoHandoff)}, true
-	case !b.Reminded:
+	case !b.Heard && !b.Reminded:
 		return Passed{AgentReminded, b.HandedAt.Add(QuietReminder)}, true
 	case !b.Heard:
 		return Passed{StayedQuiet, b.HandedAt.Add(QuietExpiry)}, true
+	case !b.Warned:
+		return Passed{PlanWarned, b.HandedAt.Add(PlanReminder)}, true
 	}
 	return Passed{NoPlan, b.HandedAt.Add(PlanDeadline)}, true
 }
@@ -72,7 +80,8 @@ func (b *Bid) Settle(now time.Time, seen func(from, to time.Time) bool) []Passed
 	}
 }
 
-// pass applies one deadline; false when it had no effect, because the agent was heard.
+// pass applies one deadline; false when it had no effect, because the agent was heard. Any
+// authenticated call after the handoff ends the quiet clock for good.
 func (b *Bid) pass(p Passed, seen func(from, to time.Time) bool) bool {
 	at := p.At
 	switch p.What {
@@ -80,40 +89,91 @@ func (b *Bid) pass(p Passed, seen func(from, to time.Time) bool) bool {
 		b.Nudged = true
 	case HandedOver:
 		b.HandedAt = &at
-	case AgentReminded:
-		b.Reminded = true
-		return !seen(*b.HandedAt, at)
-	case StayedQuiet:
-		if seen(*b.HandedAt, at) {
+	case AgentReminded, StayedQuiet:
+		if b.unwatched() || seen(*b.HandedAt, at) {
 			b.Heard = true
 			return false
 		}
-		b.end(Expired, at)
+		b.Reminded = true
+		if p.What == StayedQuiet {
+			b.lapse(at)
+		}
+	case PlanWarned:
+		b.Warned = true
 	case NoPlan:
-		b.end(Expired, at)
+		b.lapse(at)
 	}
 	return true
+}
+
+// unwatched tells whether nobody noted the agent's signs of life from the handoff on.
+func (b *Bid) unwatched() bool {
+	return b.WatchedAt == nil || b.WatchedAt.After(b.HandedAt.Add(blindFor))
+}
+
+func (b *Bid) lapse(at time.Time) {
+	b.end(Expired, at)
+	b.Lapsed = true
 }
 
 func (b *Bid) end(status string, at time.Time) {
 	b.Status, b.EndedAt = status, &at
 }
 
-// Settled reads an agent's signs of life and settles the bid in memory: what any read or
-// write must see at now. The caller stages Apply when it writes.
+// Effective reads a bid as it is at c.Now. A bid that is not there is the zero Bid.
+func Effective(c *op.Call, id string) (Bid, error) {
+	b, found, err := Load(c, id)
+	if err != nil || !found {
+		return Bid{}, err
+	}
+	_, err = b.Settled(c)
+	return b, err
+}
+
+// Settled settles the bid in memory to what any read or write must see at c.Now: its
+// finalist's deadlines, and the end of its round. A caller that writes hands what passed
+// to Commit.
 func (b *Bid) Settled(c *op.Call) ([]Passed, error) {
-	if p, ok := b.next(); !ok || p.At.After(c.Now) {
+	if b.Status != Filed {
 		return nil, nil
 	}
-	cred, _, err := op.Load[account.Credential](c, account.AgentToken.Row(b.AgentID, ""))
-	if err != nil {
+	w, found, err := wants.Load(c, b.TargetID)
+	if err != nil || !found {
 		return nil, err
 	}
-	return b.Settle(c.Now, cred.SeenBetween), nil
+	return b.SettledOn(c, &w)
+}
+
+// SettledOn is Settled for a caller that has the want.
+func (b *Bid) SettledOn(c *op.Call, w *wants.Want) ([]Passed, error) {
+	if b.Status != Filed {
+		return nil, nil
+	}
+	until := c.Now
+	over, ended := w.OverAt(b.Round)
+	if ended && over.Before(until) {
+		until = over
+	}
+	var passed []Passed
+	if p, ok := b.next(); ok && !p.At.After(until) {
+		cred, _, err := op.Load[account.Credential](c, account.AgentToken.Row(b.AgentID, ""))
+		if err != nil {
+			return nil, err
+		}
+		passed = b.Settle(until, cred.SeenBetween)
+	}
+	if ended && b.Status == Filed {
+		if over.IsZero() { // so long ago that nobody knows: when the next round began, at the latest
+			over = *w.SupersededAt(b.Round)
+		}
+		b.end(Expired, over)
+		passed = append(passed, Passed{RoundEnded, over})
+	}
+	return passed, nil
 }
 
 // Apply stages what follows from deadlines that passed: the want's slot, the events, the
-// notices. The bid itself is saved by the caller.
+// notices. The bid and the want themselves are saved by the caller.
 func (b *Bid) Apply(c *op.Call, w *wants.Want, passed []Passed) error {
 	for _, p := range passed {
 		var err error
@@ -129,8 +189,12 @@ func (b *Bid) Apply(c *op.Call, w *wants.Want, passed []Passed) error {
 			if err == nil {
 				err = b.remindParty(c)
 			}
+		case PlanWarned:
+			err = b.event(c, "finalist.plan-due", p.At, map[string]any{"plan_deadline_at": record.Time(b.HandedAt.Add(PlanDeadline))})
 		case StayedQuiet, NoPlan:
 			err = b.expired(c, w, p)
+		case RoundEnded:
+			err = b.roundEnded(c, w, p)
 		}
 		if err != nil {
 			return err
@@ -154,11 +218,36 @@ func (b *Bid) expired(c *op.Call, w *wants.Want, p Passed) error {
 		"The agent behind \""+b.Title+"\" did not file its full plan in time. Its place is free again; this costs you nothing and is not on your record.")
 }
 
+// roundEnded tells the agent that its bid is over, and why.
+func (b *Bid) roundEnded(c *op.Call, w *wants.Want, p Passed) error {
+	why := "another bid was signed"
+	switch {
+	case b.Round < w.Round:
+		why = "the round is over"
+	case w.Status == wants.Closed:
+		why = "the person closed the want"
+	}
+	if b.Ordinal > 0 {
+		w.Free(b.ID)
+		if err := dropMove(c, b); err != nil {
+			return err
+		}
+	}
+	if err := b.event(c, string(record.BidExpired), p.At, map[string]any{"why": why}); err != nil {
+		return err
+	}
+	return b.ledger(c, w, record.BidExpired, p.At)
+}
+
 // rearm stages the timer of the next deadline in place of the old one.
 func (b *Bid) rearm(c *op.Call) {
+	p, ok := b.next()
+	if ok && b.Timer.Set() && b.Timer.Due.Equal(clock.Cut(p.At)) && p.At.After(c.Now) {
+		return // it stands where it should
+	}
 	c.Disarm(b.Timer)
 	b.Timer = clock.Timer{}
-	if p, ok := b.next(); ok {
+	if ok {
 		b.Timer = c.Arm(finalistTimer, b.ID, p.At)
 	}
 }
@@ -166,32 +255,60 @@ func (b *Bid) rearm(c *op.Call) {
 const finalistTimer = "bid.finalist"
 
 // Timers of bids.
-var Timers = []op.TimerKind{{Context: "bench", Kind: finalistTimer, Fire: fireFinalist}}
+var Timers = []op.TimerKind{
+	{Context: "bench", Kind: finalistTimer, Fire: fireFinalist},
+	{Context: "bench", Kind: wants.TimerBids, Fire: fireTold},
+	{Context: "bench", Kind: wants.TimerNews, Fire: wants.FireNews},
+	{Context: "bench", Kind: wants.TimerDigest, Fire: wants.FireDigest},
+}
 
 func fireFinalist(c *op.Call, t op.Fired) error {
 	b, found, err := Load(c, t.Subject)
-	if err != nil || !found {
+	if err != nil || !found || !b.Timer.Due.Equal(t.Due) {
 		return err
 	}
 	w, found, err := wants.Load(c, b.TargetID)
 	if err != nil || !found {
 		return err
 	}
-	passed, err := b.Settled(c)
+	passed, err := b.SettledOn(c, &w)
 	if err != nil {
 		return err
 	}
-	return b.commit(c, &w, passed)
+	b.Timer = clock.Timer{} // fired: its row goes with this commit
+	return b.commitOn(c, &w, passed)
 }
 
-// commit stages a settled bid, its want and its next timer.
-func (b *Bid) commit(c *op.Call, w *wants.Want, passed []Passed) error {
+// Commit stages a bid that was settled and changed, with what passed, its want and its next
+// timer.
+func (b *Bid) Commit(c *op.Call, w *wants.Want, passed []Passed) error {
+	if err := b.stage(c, w, passed); err != nil {
+		return err
+	}
+	return w.Save(c)
+}
+
+// commitOn is Commit where the want changes only if a slot became free: it is checked
+// otherwise.
+func (b *Bid) commitOn(c *op.Call, w *wants.Want, passed []Passed) error {
+	slots := w.Finalists
+	if err := b.stage(c, w, passed); err != nil {
+		return err
+	}
+	if w.Finalists != slots {
+		return w.Save(c)
+	}
+	c.Check(wants.Key(w.ID))
+	return nil
+}
+
+func (b *Bid) stage(c *op.Call, w *wants.Want, passed []Passed) error {
 	if err := b.Apply(c, w, passed); err != nil {
 		return err
 	}
 	b.rearm(c)
 	b.Save(c)
-	return w.Save(c)
+	return nil
 }
 
 func (b *Bid) event(c *op.Call, kind string, at time.Time, data any) error {
@@ -205,26 +322,19 @@ func (b *Bid) ledger(c *op.Call, w *wants.Want, word record.Word, at time.Time) 
 	return record.Ledger(c, word, record.Refs{TargetID: b.TargetID, AgentNo: number(b.RegistryNo), At: at}, nil)
 }
 
+// tellPerson stages a notice about the bid; what names it once.
 func (b *Bid) tellPerson(c *op.Call, p Passed, subject, body string) error {
-	person, found, err := op.Load[account.Person](c, account.PersonKey(b.PersonID))
-	if err != nil || !found || person.Quiet {
-		return err
-	}
-	outbox.Send(c, outbox.Letter(person.Email, "bid/"+b.ID+"/"+string(p.What), subject, body, "Open the bid",
-		c.BaseURL+"/wants/"+b.TargetID+"/finalists/"+b.ID))
-	return nil
+	return wants.Tell(c, b.PersonID, "bid/"+b.ID+"/"+string(p.What)+"/"+clock.Stamp(p.At), wants.Notice{Kind: string(p.What),
+		TargetID: b.TargetID, Subject: subject, Body: body, Link: "/wants/" + b.TargetID + "/finalists/" + b.ID, At: p.At})
 }
 
 // remindParty mails the responsible party of an agent that stays quiet.
 func (b *Bid) remindParty(c *op.Call) error {
 	party, err := registry.LoadParty(c, b.AgentID)
-	if errors.Is(err, registry.ErrSealed) {
-		return nil // a clock never stands still for want of a mail
-	}
-	if err != nil {
+	if err != nil || party.Email == "" {
 		return err
 	}
-	outbox.Send(c, outbox.Letter(party.Email, "bid/"+b.ID+"/quiet", "Your agent "+b.Handle+" is a finalist and silent",
+	outbox.Send(c, outbox.Letter(party.Email, "bid/"+b.ID+"/quiet/"+clock.Stamp(*b.HandedAt), "Your agent "+b.Handle+" is a finalist and silent",
 		"A person picked a bid of "+b.Handle+" for a closer look. The agent has not called for 12 hours. Unless it calls by "+
 			date(b.HandedAt.Add(QuietExpiry))+", the place goes to somebody else.", "", ""))
 	return nil

@@ -2,20 +2,15 @@ package bids
 
 import (
 	"encoding/json"
-	"time"
 
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
-	"guildhall/pkg/limit"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 )
-
-// writes is the limit of an agent's writes (bench.md 2.9).
-var writes = limit.Rule{Name: "bench.write", N: 600, Per: time.Hour}
 
 // Refusals of filing.
 var (
@@ -35,7 +30,8 @@ type FileIn struct {
 
 // Rows implements op.Prefetcher.
 func (in FileIn) Rows(account string) []table.Key {
-	return []table.Key{registry.AgentKey(account), wants.Key(in.TargetID), LiveKey(in.TargetID, account), record.HeadKey(account)}
+	return []table.Key{registry.AgentKey(account), wants.Key(in.TargetID), LiveKey(in.TargetID, account), wants.NewsKey(in.TargetID),
+		record.HeadKey(account)}
 }
 
 // FileOut answers a filing.
@@ -48,7 +44,7 @@ type FileOut struct {
 // refused without a row or a mark.
 var FileProposal = op.Declare(op.Meta{
 	ID: "bench.proposal.file", Method: "POST", Path: "/api/bench/targets/{target_id}/proposals", Status: 201,
-	Tool: "submit_proposal", ToolArg: "proposal", Auth: op.Maker, Scope: "proposals:write", Idempotent: op.KeyRequired, Limit: &writes,
+	Tool: "submit_proposal", ToolArg: "proposal", Auth: op.Maker, Scope: "proposals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes,
 	Summary: "File a sealed bid on an open target.", LooseBody: true, BodySchema: proposal.Schema,
 	Faults:   append([]string{"target not found or not open", "bidding_closed", "already_filed", "new_work_suspended"}, rejections...),
 	Contract: "bench.md 5.1",
@@ -59,99 +55,136 @@ var rejections = []string{"REJ-01", "REJ-02", "REJ-03", "REJ-04", "REJ-05", "REJ
 	"REJ-13", "REJ-14", "REJ-15", "REJ-16", "REJ-19", "REJ-21", "REJ-22", "REJ-23", "REJ-24", "REJ-25", "REJ-26"}
 
 func fileProposal(c *op.Call, in FileIn) (FileOut, error) {
-	w, agent, err := biddable(c, in.TargetID)
+	o, err := biddable(c, in.TargetID)
 	if err != nil {
 		return FileOut{}, err
 	}
-	p, rej := proposal.Validate(in.Proposal, measure(&w), proposal.Bid)
+	p, rej := proposal.Validate(in.Proposal, measure(&o.want), proposal.Bid)
 	if rej != nil {
 		return FileOut{}, Refusal(rej)
 	}
-	b := Bid{ID: c.NewID(), TargetID: w.ID, PersonID: w.PersonID, AgentID: agent.ID, Round: w.Round, Status: Filed, FiledAt: c.Now,
-		Handle: agent.Handle, RegistryNo: agent.No(), ModelDeclared: p.ModelDeclared, SystemVersion: agent.System.Label,
+	b := Bid{ID: c.NewID(), TargetID: o.want.ID, PersonID: o.want.PersonID, AgentID: o.agent.ID, Round: o.want.Round, Status: Filed, FiledAt: c.Now,
+		Handle: o.agent.Handle, RegistryNo: o.agent.No(), ModelDeclared: p.ModelDeclared, SystemVersion: o.agent.System.Label,
 		TotalCents: p.TotalAskCents, FinishCents: p.FinishLineCents, Days: p.TimelineDays, Title: p.PitchTitle,
 		Grants: proposal.CountGrants(p.Steps), StepCount: len(p.Steps)}
-	if err := b.write(c, &w, p); err != nil {
+	if err := o.file(c, &b, p); err != nil {
 		return FileOut{}, err
 	}
 	return FileOut{b.ID, wants.Time(b.FiledAt)}, nil
 }
 
+// opening is a target an agent may bid on.
+type opening struct {
+	want    wants.Want
+	agent   registry.Agent
+	old     Live // the agent's latest bid on the target, zero without one
+	settled bool // slots whose time was up were freed; they are staged
+}
+
 // biddable reads the target and the agent and refuses what no bid can be filed on: in
 // this order a target that is not open, suspended work, a live bid, closed bidding.
-func biddable(c *op.Call, target string) (w wants.Want, a registry.Agent, err error) {
+func biddable(c *op.Call, target string) (o opening, err error) {
 	w, found, err := wants.Load(c, target)
 	if err != nil {
-		return w, a, err
+		return o, err
 	}
 	if !found || w.Status != wants.Open {
-		return w, a, wants.NotOpen
+		return o, wants.NotOpen
 	}
-	if a, err = registry.Load(c, c.Caller.ID); err != nil {
-		return w, a, err
+	o.want = w
+	if o.agent, err = registry.Load(c, c.Caller.ID); err != nil {
+		return o, err
 	}
-	if a.SuspendedNewWork() {
-		return w, a, Suspended
+	if o.agent.SuspendedNewWork() {
+		return o, Suspended
 	}
-	live, err := liveBid(c, w.ID, a.ID)
+	old, found, err := op.Load[Live](c, LiveKey(w.ID, o.agent.ID))
 	if err != nil {
-		return w, a, err
+		return o, err
 	}
-	switch {
-	case live != nil && live.LiveIn(w.Round):
-		err = AlreadyFiled.With("proposal_id", live.ID)
-	case !w.TakesBids():
-		err = BiddingClosed
+	if o.old = old; found {
+		if err := c.Fetch(Key(old.BidID), OnKey(o.agent.ID, old.ListedAt, w.ID), OnKey(o.agent.ID, w.ListTime(), w.ID)); err != nil {
+			return o, err
+		}
+		b, err := Effective(c, old.BidID)
+		if err != nil {
+			return o, err
+		}
+		if b.LiveIn(w.Round) {
+			return o, AlreadyFiled.With("proposal_id", b.ID)
+		}
 	}
-	return w, a, err
+	return o, o.reopen(c)
 }
 
-// liveBid is the agent's latest bid on a target, nil without one.
-func liveBid(c *op.Call, target, agent string) (*Bid, error) {
-	l, found, err := op.Load[Live](c, LiveKey(target, agent))
-	if err != nil || !found {
-		return nil, err
+// reopen refuses a target that takes no bids. A finalist whose time is up holds no slot,
+// whether or not the sweep has come to it.
+func (o *opening) reopen(c *op.Call) (err error) {
+	if !o.want.TakesBids() && o.want.BidID == "" {
+		if o.settled, err = settleSlots(c, &o.want); err != nil {
+			return err
+		}
 	}
-	b, found, err := Load(c, l.BidID)
-	if err != nil || !found {
-		return nil, err
+	if !o.want.TakesBids() {
+		return BiddingClosed
 	}
-	return &b, nil
+	return nil
 }
 
-// write stages everything a filed bid is.
-func (b *Bid) write(c *op.Call, w *wants.Want, p *proposal.Proposal) error {
+// file stages everything a filed bid is.
+func (o *opening) file(c *op.Call, b *Bid, p *proposal.Proposal) error {
 	body, err := p.Encode()
 	if err != nil {
 		return err
 	}
+	w := &o.want
 	c.Create(Key(b.ID), b)
 	c.Create(BodyKey(b.ID), json.RawMessage(body))
-	c.Create(OnTargetKey(b), ref{b.ID})
-	c.Create(OfAgentKey(b), ref{b.ID})
-	c.Put(LiveKey(b.TargetID, b.AgentID), Live{b.ID, b.Round})
+	c.Create(OnTargetKey(b), ref{BidID: b.ID})
+	c.Create(OfAgentKey(b), ref{b.ID, b.TargetID})
+	o.point(c, b)
 	c.Add(wants.CountKey(w.ID), wants.RoundField(w.Round), 1)
-	registry.Count(c, b.AgentID, "proposals_filed", 1)
-	if w.HasBids {
-		c.Check(wants.Key(w.ID))
-	} else {
+	if !w.Practice {
+		registry.Count(c, b.AgentID, registry.ProposalsFiled, 1)
+	}
+	if err := w.NewBid(c); err != nil {
+		return err
+	}
+	switch {
+	case !w.HasBids:
 		w.HasBids = true
-		if err := w.Save(c); err != nil {
-			return err
-		}
+		err = w.Save(c)
+	case !o.settled:
+		c.Check(wants.Key(w.ID))
+	}
+	if err != nil {
+		return err
 	}
 	if err := record.Event(c, b.AgentID, record.E{Type: "bid.filed", TargetID: b.TargetID, ProposalID: b.ID}); err != nil {
 		return err
 	}
-	if w.Practice {
-		return nil
-	}
-	return record.Ledger(c, record.BidFiled, record.Refs{TargetID: b.TargetID, AgentNo: number(b.RegistryNo)}, nil)
+	return b.ledger(c, w, record.BidFiled, c.Now)
 }
 
-// ref is an index row that names a bid.
+// point makes the bid the agent's latest on the target.
+func (o *opening) point(c *op.Call, b *Bid) {
+	live := Live{b.ID, b.Round, o.want.ListTime()}
+	c.Put(LiveKey(b.TargetID, b.AgentID), live)
+	on := OnKey(b.AgentID, live.ListedAt, b.TargetID)
+	if o.old.BidID == "" {
+		c.Create(on, live)
+		return
+	}
+	if old := OnKey(b.AgentID, o.old.ListedAt, b.TargetID); old != on {
+		c.Delete(old)
+	}
+	c.Put(on, live)
+}
+
+// ref is an index row that names a bid, and its target where the list needs that too.
 type ref struct {
-	BidID string `json:"bid_id"`
+	BidID    string `json:"bid_id"`
+	TargetID string `json:"target_id,omitempty"`
 }
 
 // measure is what the validator holds a bid against.
@@ -162,6 +195,6 @@ func measure(w *wants.Want) proposal.Target {
 
 // Refusal words a rejection: the code stands in error and in rej, since clients take
 // whichever they know (bench.md 2.5).
-func Refusal(r *proposal.Rejection) error {
+func Refusal(r *proposal.Rejection) *fault.Fault {
 	return fault.New(fault.Invalid, r.Code, r.Message).With("rej", r.Code).With("detail", r.Detail).With("docs", Skill)
 }

@@ -1,12 +1,6 @@
 package bids
 
 import (
-	"slices"
-	"time"
-
-	"guildhall/pkg/account"
-	"guildhall/pkg/bench/proposal"
-	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
@@ -17,7 +11,6 @@ import (
 const (
 	defaultMine = 100
 	maxMine     = 100
-	maxOnTarget = 200 // bids of a round that the person sees, oldest first
 )
 
 // MineIn pages through the caller's bids.
@@ -84,7 +77,7 @@ func mine(c *op.Call, in MineIn) (MineOut, error) {
 	return out, nil
 }
 
-// fromIndex reads the bids an index page names, with their targets and talks, in two batches.
+// fromIndex reads the bids an index page names, with their targets and talks, in one batch.
 func fromIndex(c *op.Call, q table.Query) ([]Bid, table.Page, error) {
 	page, err := c.Query(q)
 	if err != nil {
@@ -99,6 +92,9 @@ func fromIndex(c *op.Call, q table.Query) ([]Bid, table.Page, error) {
 		}
 		ids = append(ids, x.BidID)
 		keys = append(keys, Key(x.BidID), TalkKey(x.BidID))
+		if x.TargetID != "" {
+			keys = append(keys, wants.Key(x.TargetID))
+		}
 	}
 	if err := c.Fetch(keys...); err != nil {
 		return nil, page, err
@@ -117,173 +113,21 @@ func fromIndex(c *op.Call, q table.Query) ([]Bid, table.Page, error) {
 }
 
 func (b *Bid) row(c *op.Call) (MineRow, error) {
+	w, _, err := wants.Load(c, b.TargetID)
+	if err != nil {
+		return MineRow{}, err
+	}
+	if _, err := b.SettledOn(c, &w); err != nil {
+		return MineRow{}, err
+	}
 	y, err := b.Show(c)
 	if err != nil {
 		return MineRow{}, err
 	}
-	row := MineRow{Yours: y, TargetID: b.TargetID, Round: b.Round, FiledAt: wants.Time(b.FiledAt), TotalCents: b.TotalCents, Days: b.Days}
+	row := MineRow{Yours: y, TargetID: b.TargetID, Round: b.Round, FiledAt: wants.Time(b.FiledAt), TotalCents: b.TotalCents, Days: b.Days,
+		SupersededAt: wants.At(w.SupersededAt(b.Round))}
 	if b.DealID != "" {
 		row.DealID = &b.DealID
 	}
-	w, found, err := wants.Load(c, b.TargetID)
-	if err != nil || !found {
-		return row, err
-	}
-	row.SupersededAt = wants.At(b.superseded(&w))
 	return row, nil
-}
-
-// superseded is when a later round put the bid aside, nil while its round is the current
-// one. It is derived, since a repost rewrites no bid.
-func (b *Bid) superseded(w *wants.Want) *time.Time {
-	if b.Round >= w.Round {
-		return nil
-	}
-	return w.RepostedAt
-}
-
-// Card is a bid as the person reads it (surface.md 3).
-type Card struct {
-	ProposalID string             `json:"proposal_id"`
-	Status     string             `json:"status"`
-	Round      int                `json:"round"`
-	FiledAt    wants.Time         `json:"filed_at"`
-	Superseded *wants.Time        `json:"superseded_at"`
-	Ordinal    *int               `json:"finalist_ordinal"`
-	AnsweredAt *wants.Time        `json:"answered_at"`
-	PlanAt     *wants.Time        `json:"plan_revised_at"`
-	PlanBy     *wants.Time        `json:"plan_deadline_at"`
-	DealID     *string            `json:"deal_id"`
-	Proposal   *proposal.Proposal `json:"proposal"`
-	Plan       *Plan              `json:"plan"` // the informed plan, null before it is filed
-	Questions  []PersonQA         `json:"person_questions"`
-	Agent      CardAgent          `json:"agent"`
-}
-
-// PersonQA is a question of the person with the agent's answers.
-type PersonQA struct {
-	PersonQuestion
-	Answers []string `json:"answers"`
-}
-
-// CardAgent is the public record beside a bid.
-type CardAgent struct {
-	MakerID     string `json:"maker_id"`
-	RegistryNo  string `json:"registry_no"`
-	Handle      string `json:"handle"`
-	Model       string `json:"model_declared"`
-	Operator    string `json:"operator"`
-	Affiliation string `json:"affiliation"`
-	Reachable   bool   `json:"reachable"`
-	PayoutReady bool   `json:"payout_ready"`
-}
-
-// CardsIn names the want.
-type CardsIn struct {
-	TargetID string `path:"target_id"`
-}
-
-// Rows implements op.Prefetcher.
-func (in CardsIn) Rows(string) []table.Key { return []table.Key{wants.Key(in.TargetID)} }
-
-// CardsOut are the bids on a want.
-type CardsOut struct {
-	Bids []Card `json:"bids"`
-}
-
-// Cards lists the bids of the current round and the finalists' plans to their person.
-var Cards = op.Declare(op.Meta{
-	ID: "person.want.bids", Method: "GET", Path: "/api/person/wants/{target_id}/bids",
-	Auth: op.Person, Summary: "Read the bids on your want.", Contract: "surface.md 3",
-}, cards)
-
-func cards(c *op.Call, in CardsIn) (CardsOut, error) {
-	w, err := wants.Own(c, c.Caller.ID, in.TargetID)
-	if err != nil {
-		return CardsOut{}, err
-	}
-	blocked, err := account.BlockedBy(c, c.Caller.ID)
-	if err != nil {
-		return CardsOut{}, err
-	}
-	found, _, err := fromIndex(c, table.Query{PK: wants.Key(w.ID).PK, Limit: maxOnTarget, Reverse: true}.Prefix("BID#"))
-	if err != nil {
-		return CardsOut{}, err
-	}
-	slices.Reverse(found)
-	if err := c.Fetch(cardRows(found)...); err != nil {
-		return CardsOut{}, err
-	}
-	out := CardsOut{Bids: []Card{}}
-	for _, b := range found {
-		if blocked[b.AgentID] {
-			continue
-		}
-		card, err := b.card(c, &w)
-		if err != nil {
-			return out, err
-		}
-		out.Bids = append(out.Bids, card)
-	}
-	return out, nil
-}
-
-func cardRows(found []Bid) (keys []table.Key) {
-	for _, b := range found {
-		keys = append(keys, BodyKey(b.ID), registry.AgentKey(b.AgentID), account.AgentToken.Row(b.AgentID, ""))
-		if b.PlanAt != nil {
-			keys = append(keys, PlanKey(b.ID))
-		}
-	}
-	return keys
-}
-
-func (b *Bid) card(c *op.Call, w *wants.Want) (Card, error) {
-	if _, err := b.Settled(c); err != nil {
-		return Card{}, err
-	}
-	p, err := LoadProposal(c, b.ID)
-	if err != nil {
-		return Card{}, err
-	}
-	agent, err := registry.Load(c, b.AgentID)
-	if err != nil {
-		return Card{}, err
-	}
-	card := Card{ProposalID: b.ID, Status: b.Status, Round: b.Round, FiledAt: wants.Time(b.FiledAt), Superseded: wants.At(b.superseded(w)),
-		AnsweredAt: wants.At(b.HandedAt), PlanAt: wants.At(b.PlanAt), Proposal: p, Questions: []PersonQA{},
-		Agent: CardAgent{agent.ID, agent.No(), agent.Handle, b.ModelDeclared, agent.Operator, agent.Affiliation, agent.Reachable(), agent.PayoutReady()}}
-	if b.Ordinal > 0 {
-		card.Ordinal = &b.Ordinal
-	}
-	if b.HandedAt != nil && b.PlanAt == nil {
-		by := b.HandedAt.Add(PlanDeadline)
-		card.PlanBy = wants.At(&by)
-	}
-	if b.DealID != "" {
-		card.DealID = &b.DealID
-	}
-	return card, b.cardTalk(c, &card)
-}
-
-func (b *Bid) cardTalk(c *op.Call, card *Card) error {
-	if b.PlanAt != nil {
-		plan, err := LoadPlan(c, b)
-		if err != nil {
-			return err
-		}
-		card.Plan = &plan
-	}
-	t, err := LoadTalk(c, b.ID)
-	if err != nil {
-		return err
-	}
-	for i, q := range t.asked() {
-		qa := PersonQA{PersonQuestion: q, Answers: []string{}}
-		for _, s := range t.Asked[i].Answers {
-			qa.Answers = append(qa.Answers, s.Text)
-		}
-		card.Questions = append(card.Questions, qa)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package bids
 
 import (
 	"slices"
-	"strconv"
 
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
@@ -11,7 +10,6 @@ import (
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
-	"guildhall/pkg/text"
 )
 
 // Refusals on the person's side (surface.md 3).
@@ -51,7 +49,7 @@ func pair(c *op.Call, target, bid string) (w wants.Want, b Bid, passed []Passed,
 	if !found || b.TargetID != w.ID {
 		return w, b, nil, fault.BareNotFound
 	}
-	passed, err = b.Settled(c)
+	passed, err = b.SettledOn(c, &w)
 	return w, b, passed, err
 }
 
@@ -63,7 +61,7 @@ type NameIn struct {
 
 // Rows implements op.Prefetcher.
 func (in NameIn) Rows(string) []table.Key {
-	return []table.Key{wants.Key(in.TargetID), Key(in.ProposalID)}
+	return []table.Key{wants.Key(in.TargetID), wants.BriefKey(in.TargetID), Key(in.ProposalID), BodyKey(in.ProposalID), TalkKey(in.ProposalID)}
 }
 
 // NameOut answers a naming.
@@ -84,7 +82,10 @@ func name(c *op.Call, in NameIn) (NameOut, error) {
 	if err != nil {
 		return NameOut{}, err
 	}
-	if err := settleSlots(c, &w); err != nil {
+	if err := c.Fetch(nameRows(&w, &b)...); err != nil {
+		return NameOut{}, err
+	}
+	if _, err := settleSlots(c, &w); err != nil {
 		return NameOut{}, err
 	}
 	agent, err := registry.Load(c, b.AgentID)
@@ -100,49 +101,84 @@ func name(c *op.Call, in NameIn) (NameOut, error) {
 	return NameOut{b.Ordinal}, nil
 }
 
-// nameable decides whether a bid can be named.
+// nameRows are the rows a naming needs beyond those its input names.
+func nameRows(w *wants.Want, b *Bid) []table.Key {
+	keys := []table.Key{registry.AgentKey(b.AgentID), record.HeadKey(b.AgentID), MoveKey(b.AgentID, "bid", b.ID)}
+	for _, id := range w.Finalists {
+		if id != "" {
+			keys = append(keys, Key(id))
+		}
+	}
+	if w.Listed != nil {
+		keys = append(keys, wants.OpenKey(*w.Listed, w.ID))
+	}
+	return keys
+}
+
+// nameable decides whether a bid can be named. The agent's own readiness comes last: it is
+// no state of the want.
 func nameable(w *wants.Want, b *Bid, reachable bool) error {
 	switch {
-	case w.BidID != "" || w.Status != wants.Open:
-		return AlreadyAccepted
 	case b.Round != w.Round:
 		return Superseded
+	case w.BidID != "":
+		return AlreadyAccepted
 	case b.Status != Filed:
 		return NotFiled
 	case slices.Contains(w.Finalists[:], b.ID):
 		return fault.New(fault.Conflict, "already_named", "This bid is one of your finalists already.")
-	case !reachable:
-		return NotReachable
 	case w.FreeSlot() == 0:
 		return SlotsFull
+	case !reachable:
+		return NotReachable
 	}
 	return nil
 }
 
 func (b *Bid) name(c *op.Call, w *wants.Want) error {
-	if err := c.Fetch(BodyKey(b.ID), TalkKey(b.ID), MoveKey(b.AgentID, "bid", b.ID), record.HeadKey(b.AgentID)); err != nil {
-		return err
-	}
-	p, err := LoadProposal(c, b.ID)
+	t, found, err := op.Load[Talk](c, TalkKey(b.ID))
 	if err != nil {
 		return err
 	}
+	if !found {
+		p, err := LoadProposal(c, b.ID)
+		if err != nil {
+			return err
+		}
+		t = talkOf(p)
+	}
 	b.Ordinal, b.NamedAt = w.FreeSlot(), &c.Now
 	w.Finalists[b.Ordinal-1] = b.ID
-	t := Talk{Goal: p.SmartGoals[0]}
-	for i, q := range p.FinalistQuestions[0] {
-		t.Questions = append(t.Questions, Question{Ordinal: i + 1, Question: q})
-	}
 	c.Put(TalkKey(b.ID), t)
-	c.Put(MoveKey(b.AgentID, "bid", b.ID), ref{b.ID})
-	registry.Count(c, b.AgentID, "finalist_namings", 1)
-	if err := b.event(c, "finalist.named", c.Now, map[string]any{"finalist_ordinal": b.Ordinal}); err != nil {
+	if err := c.Fetch(MoveKey(b.AgentID, "bid", b.ID)); err != nil {
+		return err
+	}
+	c.Put(MoveKey(b.AgentID, "bid", b.ID), ref{b.ID, b.TargetID})
+	if !b.Counted && !w.Practice {
+		registry.Count(c, b.AgentID, registry.FinalistNamings, 1) // once a bid, whatever comes of it
+	}
+	b.Counted = true
+	if err := b.event(c, string(record.FinalistNamed), c.Now, map[string]any{"finalist_ordinal": b.Ordinal}); err != nil {
 		return err
 	}
 	if err := b.ledger(c, w, record.FinalistNamed, c.Now); err != nil {
 		return err
 	}
-	return b.commit(c, w, nil)
+	return b.Commit(c, w, nil)
+}
+
+// talkOf begins the conversation with a finalist: its goal and its questions as filed.
+func talkOf(p *proposal.Proposal) Talk {
+	t := Talk{}
+	if len(p.SmartGoals) > 0 {
+		t.Goal = p.SmartGoals[0]
+	}
+	for _, list := range p.FinalistQuestions {
+		for i, q := range list {
+			t.Questions = append(t.Questions, Question{Ordinal: i + 1, Question: q})
+		}
+	}
+	return t
 }
 
 // LoadProposal reads a bid as it was filed.
@@ -158,27 +194,38 @@ func LoadProposal(c *op.Call, id string) (*proposal.Proposal, error) {
 	return proposal.Decode(raw)
 }
 
-// settleSlots settles every finalist of a want, so that a slot whose time is up is free.
-func settleSlots(c *op.Call, w *wants.Want) error {
+// settleSlots settles every finalist of a want, so that a slot whose time is up is free. It
+// tells whether anything changed; that is staged, the want included.
+func settleSlots(c *op.Call, w *wants.Want) (changed bool, err error) {
+	var keys []table.Key
+	for _, id := range w.Finalists {
+		if id != "" {
+			keys = append(keys, Key(id))
+		}
+	}
+	if err := c.Fetch(keys...); err != nil {
+		return false, err
+	}
 	for _, id := range w.Finalists {
 		if id == "" {
 			continue
 		}
 		b, found, err := Load(c, id)
 		if err != nil || !found {
-			return err
+			return changed, err
 		}
-		passed, err := b.Settled(c)
+		passed, err := b.SettledOn(c, w)
 		if err != nil {
-			return err
+			return changed, err
 		}
 		if len(passed) > 0 {
-			if err := b.commit(c, w, passed); err != nil {
-				return err
+			changed = true
+			if err := b.Commit(c, w, passed); err != nil {
+				return changed, err
 			}
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 // dropMove stages that the bid asks nothing more of its agent.
@@ -202,15 +249,18 @@ var Unname = op.Declare(op.Meta{
 }, unname)
 
 func unname(c *op.Call, in onWant) (Empty, error) {
-	w, b, _, err := pair(c, in.TargetID, in.ProposalID)
+	w, b, passed, err := pair(c, in.TargetID, in.ProposalID)
 	if err != nil {
 		return Empty{}, err
 	}
 	switch {
+	case b.HandedAt != nil && b.Ordinal > 0:
+		return Empty{}, HandedAlready
 	case !b.Finalist():
 		return Empty{}, NotFinalist
-	case b.HandedAt != nil:
-		return Empty{}, HandedAlready
+	}
+	if err := b.Apply(c, &w, passed); err != nil {
+		return Empty{}, err
 	}
 	w.Free(b.ID)
 	b.Ordinal, b.NamedAt, b.Nudged = 0, nil, false
@@ -220,88 +270,5 @@ func unname(c *op.Call, in onWant) (Empty, error) {
 	if err := b.event(c, "finalist.unnamed", c.Now, nil); err != nil {
 		return Empty{}, err
 	}
-	return Empty{}, b.commit(c, &w, nil)
-}
-
-// RejectIn rejects a bid with a reason, which later bidders read.
-type RejectIn struct {
-	onWant
-	Reason string `json:"reason" rule:"required,min=1,max=500"`
-}
-
-// Reject declines a filed bid (bench.md 6.1).
-var Reject = op.Declare(op.Meta{
-	ID: "person.bid.reject", Method: "POST", Path: "/api/person/wants/{target_id}/bids/{proposal_id}/reject",
-	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &wants.PersonWrites, Summary: "Reject a bid and say why.",
-	Faults: []string{"not_filed", "bid_superseded"}, Contract: "bench.md 6.1, surface.md 3",
-}, reject)
-
-func reject(c *op.Call, in RejectIn) (Empty, error) {
-	w, b, passed, err := pair(c, in.TargetID, in.ProposalID)
-	if err != nil {
-		return Empty{}, err
-	}
-	switch {
-	case b.Round != w.Round:
-		return Empty{}, Superseded
-	case b.Status != Filed || b.CheckoutID != "":
-		return Empty{}, NotFiled
-	}
-	if err := b.Apply(c, &w, passed); err != nil {
-		return Empty{}, err
-	}
-	b.end(Declined, c.Now)
-	b.Reason = text.Normalize(in.Reason)
-	w.Free(b.ID)
-	w.Rejected = append([]wants.RejectedBid{{RejectedAt: c.Now, Round: b.Round, Reason: b.Reason}}, w.Rejected...)
-	w.Rejected = w.Rejected[:min(len(w.Rejected), wants.MaxRejected)]
-	if err := dropMove(c, &b); err != nil {
-		return Empty{}, err
-	}
-	if err := b.event(c, "bid.declined", c.Now, map[string]any{"reason": b.Reason}); err != nil {
-		return Empty{}, err
-	}
-	if err := b.ledger(c, &w, record.BidDeclined, c.Now); err != nil {
-		return Empty{}, err
-	}
-	return Empty{}, b.commit(c, &w, nil)
-}
-
-// AskIn is a question of the person to a finalist.
-type AskIn struct {
-	onWant
-	Question string `json:"question" rule:"required,min=1,max=500"`
-}
-
-// AskOut names the question.
-type AskOut struct {
-	QuestionRef string `json:"question_ref"`
-}
-
-// Ask puts a question to a live finalist (bench.md 6.5).
-var Ask = op.Declare(op.Meta{
-	ID: "person.finalist.ask", Method: "POST", Path: "/api/person/wants/{target_id}/bids/{proposal_id}/questions", Status: 201,
-	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &wants.PersonWrites, Summary: "Ask a finalist something about its bid.",
-	Faults: []string{"not_finalist", "too_many_questions"}, Contract: "bench.md 6.5, surface.md 3",
-}, ask)
-
-func ask(c *op.Call, in AskIn) (AskOut, error) {
-	_, b, passed, err := pair(c, in.TargetID, in.ProposalID)
-	if err != nil {
-		return AskOut{}, err
-	}
-	if !b.Finalist() || len(passed) > 0 {
-		return AskOut{}, NotFinalist
-	}
-	t, err := LoadTalk(c, b.ID)
-	if err != nil {
-		return AskOut{}, err
-	}
-	if len(t.Asked) >= MaxQuestions {
-		return AskOut{}, fault.New(fault.Conflict, "too_many_questions", "You can put five questions to one finalist.")
-	}
-	q := Asked{Ref: "q" + strconv.Itoa(len(t.Asked)+1), Question: text.Normalize(in.Question), At: c.Now}
-	t.Asked = append(t.Asked, q)
-	c.Put(TalkKey(b.ID), t)
-	return AskOut{q.Ref}, b.event(c, "finalist.question", c.Now, map[string]any{"question_ref": q.Ref, "question": q.Question})
+	return Empty{}, b.Commit(c, &w, nil)
 }

@@ -3,8 +3,9 @@ package bids
 import (
 	"encoding/json"
 	"math"
+	"slices"
+	"time"
 
-	"guildhall/pkg/account"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
@@ -57,10 +58,10 @@ var (
 // FilePlan files or revises the informed plan: the agent's signature (bench.md 6.7).
 var FilePlan = op.Declare(op.Meta{
 	ID: "bench.proposal.plan", Method: "POST", Path: "/api/bench/targets/{target_id}/proposals/{proposal_id}/plan",
-	Tool: "file_informed_plan", Auth: op.Maker, Scope: "proposals:write", Idempotent: op.KeyRequired, Limit: &writes,
+	Tool: "file_informed_plan", Auth: op.Maker, Scope: "proposals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes,
 	Summary: "File the full plan of a finalist.",
 	Faults: append([]string{PlanNotFinalist.Code, PlanFrozen.Code, "payout_not_ready", "steps must be a non-empty array", "REJ-18",
-		"finish_line_cents must be a whole number of cents", "plans must not contain secrets", "accept_rules must be true"}, rejections...),
+		"finish_line_cents must be a whole number of cents", "plans must not contain secrets", "accept_rules must be true"}, append(notFiled("revise"), rejections...)...),
 	Contract: "bench.md 6.7",
 }, filePlan)
 
@@ -73,7 +74,8 @@ func filePlan(c *op.Call, in PlanIn) (PlanOut, error) {
 	if err != nil {
 		return PlanOut{}, err
 	}
-	if _, err := b.Settled(c); err != nil {
+	passed, err := b.SettledOn(c, &w)
+	if err != nil {
 		return PlanOut{}, err
 	}
 	agent, err := registry.Load(c, b.AgentID)
@@ -89,6 +91,9 @@ func filePlan(c *op.Call, in PlanIn) (PlanOut, error) {
 	}
 	plan, err := b.checkPlan(c, in.Steps, finish, &w)
 	if err != nil {
+		return PlanOut{}, err
+	}
+	if err := b.Apply(c, &w, passed); err != nil {
 		return PlanOut{}, err
 	}
 	return b.takePlan(c, &w, plan)
@@ -124,13 +129,38 @@ func (in PlanIn) check(first bool) (*int64, error) {
 		n := int64(f)
 		finish = &n
 	}
-	if _, secret := text.Secret(string(in.Steps)); secret {
+	if holdsSecret(in.Steps) {
 		return nil, fault.New(fault.Invalid, "plans must not contain secrets", "").At("steps")
 	}
 	if first && (in.AcceptRules == nil || !*in.AcceptRules) {
 		return nil, fault.New(fault.Invalid, "accept_rules must be true", "Filing the plan is your signature under the rules.").At("accept_rules")
 	}
 	return finish, nil
+}
+
+// holdsSecret looks into every text of a JSON value, names of members included.
+func holdsSecret(raw json.RawMessage) bool {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return false
+	}
+	return anyText(v, func(s string) bool { _, found := text.Secret(s); return found })
+}
+
+func anyText(v any, is func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return is(v)
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return anyText(e, is) })
+	case map[string]any:
+		for k, e := range v {
+			if is(k) || anyText(e, is) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkPlan runs the validator's stages 1 to 9 and the GRANT count.
@@ -155,33 +185,31 @@ func (b *Bid) checkPlan(c *op.Call, steps json.RawMessage, finish *int64, w *wan
 
 func (b *Bid) takePlan(c *op.Call, w *wants.Want, plan Plan) (PlanOut, error) {
 	first := b.PlanAt == nil
-	b.PlanAt, b.FinishCents, b.StepCount = &c.Now, plan.FinishCents, len(plan.Steps)
-	b.Revisions++
-	if err := c.Fetch(PlanKey(b.ID)); err != nil {
-		return PlanOut{}, err
+	at := c.Now
+	if !first && !at.Truncate(time.Second).After(b.PlanAt.Truncate(time.Second)) {
+		at = b.PlanAt.Truncate(time.Second).Add(time.Second) // people tell plans apart by the second
 	}
+	b.PlanAt, b.FinishCents, b.StepCount = &at, plan.FinishCents, len(plan.Steps)
+	b.Revisions++
 	c.Put(PlanKey(b.ID), plan)
-	word, kind := record.PlanRevised, "plan.revised"
+	word := record.PlanRevised
 	if first {
-		word, kind = record.PlanFiled, "plan.filed"
+		word = record.PlanFiled
 		if err := b.tellPlan(c); err != nil {
 			return PlanOut{}, err
 		}
 	}
-	if err := b.event(c, kind, c.Now, map[string]any{"steps_count": len(plan.Steps)}); err != nil {
+	if err := b.event(c, string(word), c.Now, map[string]any{"steps_count": len(plan.Steps)}); err != nil {
 		return PlanOut{}, err
 	}
 	if err := b.ledger(c, w, word, c.Now); err != nil {
 		return PlanOut{}, err
 	}
-	c.Check(wants.Key(w.ID))
-	b.rearm(c)
-	b.Save(c)
-	return PlanOut{wants.Time(c.Now), len(plan.Steps), first}, nil
+	return PlanOut{wants.Time(at), len(plan.Steps), first}, b.commitOn(c, w, nil)
 }
 
 func (b *Bid) tellPlan(c *op.Call) error {
-	return b.tellPerson(c, Passed{What: "plan.filed"}, "A full plan is ready for you",
+	return b.tellPerson(c, Passed{"plan.filed", c.Now}, "A full plan is ready for you",
 		"The agent behind \""+b.Title+"\" has filed its full plan. You can read it beside its first bid and accept it.")
 }
 
@@ -197,6 +225,3 @@ func LoadPlan(c *op.Call, b *Bid) (Plan, error) {
 	}
 	return Plan{p.Steps, p.FinishLineCents}, nil
 }
-
-// watch notes that somebody waits for a sign of life of an agent.
-func watch(c *op.Call, agent string) error { return account.AgentToken.Wait(c, agent) }

@@ -147,12 +147,9 @@ type Yours struct {
 	PersonQuestions []PersonQuestion `json:"person_questions"`
 }
 
-// Show makes the block of an agent's own bid, settled to c.Now. The agent is calling right
+// Show makes the block of an agent's own bid, which is settled. The agent is calling right
 // now, so it has been quiet for no time at all.
 func (b *Bid) Show(c *op.Call) (Yours, error) {
-	if _, err := b.Settled(c); err != nil {
-		return Yours{}, err
-	}
 	y := Yours{ProposalID: b.ID, Status: b.Status, PlanRevisedAt: wants.At(b.PlanAt), PersonQuestions: []PersonQuestion{}}
 	if b.Ordinal == 0 {
 		return y, nil
@@ -177,10 +174,10 @@ func (b *Bid) Move() *Move {
 }
 
 func (b *Bid) health() *Health {
-	if b.HandedAt == nil {
+	if b.HandedAt == nil || !b.Finalist() && !b.Lapsed {
 		return nil
 	}
 	quiet := 0.0
-	return &Health{wants.Time(*b.HandedAt), &quiet, b.Reminded && !b.Heard && b.PlanAt == nil, wants.Time(b.HandedAt.Add(QuietExpiry)),
-		wants.Time(b.HandedAt.Add(PlanDeadline)), b.Status == Expired}
+	return &Health{wants.Time(*b.HandedAt), &quiet, b.Reminded, wants.Time(b.HandedAt.Add(QuietExpiry)),
+		wants.Time(b.HandedAt.Add(PlanDeadline)), b.Lapsed}
 }

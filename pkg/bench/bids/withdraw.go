@@ -1,9 +1,8 @@
 package bids
 
 import (
-	"slices"
-
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
@@ -26,11 +25,20 @@ type WithdrawOut struct {
 	Status     string `json:"status"`
 }
 
+// notFiled are the refusals of a call that only a filed bid takes.
+func notFiled(verb string) []string {
+	var out []string
+	for _, s := range []string{Accepted, Withdrawn, Expired, Declined, DeclinedByAgent} {
+		out = append(out, "cannot "+verb+" a "+s+" bid")
+	}
+	return out
+}
+
 // Withdraw takes a filed bid back: recorded, not punished, not undone (bench.md 5.13).
 var Withdraw = op.Declare(op.Meta{
 	ID: "bench.proposal.withdraw", Method: "POST", Path: "/api/bench/proposals/{proposal_id}/withdraw",
-	Tool: "withdraw_proposal", Auth: op.Maker, Scope: "proposals:write", Idempotent: op.KeyRequired, Limit: &writes,
-	Summary: "Take a filed bid back.", Faults: []string{"proposal not found", "cannot withdraw a withdrawn bid"}, Contract: "bench.md 5.13",
+	Tool: "withdraw_proposal", Destructive: true, Auth: op.Maker, Scope: "proposals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes,
+	Summary: "Take a filed bid back.", Faults: append([]string{"proposal not found"}, notFiled("withdraw")...), Contract: "bench.md 5.13",
 }, withdraw)
 
 func withdraw(c *op.Call, in WithdrawIn) (WithdrawOut, error) {
@@ -41,28 +49,40 @@ func withdraw(c *op.Call, in WithdrawIn) (WithdrawOut, error) {
 	if !found || b.AgentID != c.Caller.ID {
 		return WithdrawOut{}, fault.New(fault.NotFound, "proposal not found", "")
 	}
-	if _, err := b.Settled(c); err != nil {
+	if err := c.Fetch(wants.Key(b.TargetID), MoveKey(b.AgentID, "bid", b.ID)); err != nil {
 		return WithdrawOut{}, err
-	}
-	if b.Status != Filed {
-		return WithdrawOut{}, fault.New(fault.Conflict, "cannot withdraw a "+b.Status+" bid", "")
 	}
 	w, _, err := wants.Load(c, b.TargetID)
 	if err != nil {
 		return WithdrawOut{}, err
 	}
-	if slices.Contains(w.Finalists[:], b.ID) {
+	passed, err := b.SettledOn(c, &w)
+	if err != nil {
+		return WithdrawOut{}, err
+	}
+	if b.Status != Filed {
+		return WithdrawOut{}, fault.New(fault.Conflict, "cannot withdraw a "+b.Status+" bid", "")
+	}
+	if err := b.Apply(c, &w, passed); err != nil {
+		return WithdrawOut{}, err
+	}
+	if b.Ordinal > 0 {
 		if err := dropMove(c, &b); err != nil {
 			return WithdrawOut{}, err
 		}
 	}
+	slots := w.Finalists
 	w.Free(b.ID)
 	b.end(Withdrawn, c.Now)
-	if err := b.event(c, "bid.withdrawn", c.Now, nil); err != nil {
+	if err := b.event(c, string(record.BidWithdrawn), c.Now, nil); err != nil {
 		return WithdrawOut{}, err
 	}
 	if err := b.ledger(c, &w, record.BidWithdrawn, c.Now); err != nil {
 		return WithdrawOut{}, err
 	}
-	return WithdrawOut{b.ID, b.Status}, b.commit(c, &w, nil)
+	out := WithdrawOut{b.ID, b.Status}
+	if w.Finalists != slots {
+		return out, b.Commit(c, &w, nil)
+	}
+	return out, b.commitOn(c, &w, nil)
 }

@@ -131,6 +131,9 @@ func obligations(c *op.Call, agent registry.Agent) ([]Item, error) {
 			keys = append(keys, deals.Key(id))
 		} else {
 			keys = append(keys, bids.Key(id), bids.TalkKey(id))
+			if target := bids.MoveTarget(r); target != "" {
+				keys = append(keys, wants.Key(target))
+			}
 		}
 	}
 	if err := c.Fetch(keys...); err != nil {
@@ -221,41 +224,6 @@ func ofDeal(c *op.Call, id string) ([]Item, error) {
 		out[i].TargetID, out[i].ProposalID, out[i].DealID = &d.TargetID, &d.ProposalID, &d.ID
 	}
 	return out, nil
-}
-
-// openCount is the number of open targets without a live bid of the caller. It counts what
-// one page of each shard holds.
-func openCount(c *op.Call) (int, error) {
-	rows, _, err := merged(c, "", defaultOpen)
-	if err != nil {
-		return 0, err
-	}
-	list := make([]table.Key, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, bids.LiveKey(r.SK[strings.LastIndexByte(r.SK, '#')+1:], c.Caller.ID))
-	}
-	if err := c.Fetch(list...); err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, k := range list {
-		l, found, err := op.Load[bids.Live](c, k)
-		if err != nil {
-			return 0, err
-		}
-		if !found {
-			n++
-			continue
-		}
-		b, found, err := bids.Load(c, l.BidID)
-		if err != nil {
-			return 0, err
-		}
-		if !found || b.Status != bids.Filed && b.Status != bids.Accepted {
-			n++
-		}
-	}
-	return n, nil
 }
 
 // MeOut is an agent's own status with the head of its worklist (bench.md 3.15).

@@ -3,4 +3,4 @@ package desk
 import "guildhall/pkg/op"
 
 // Operations of the desk.
-var Operations = []*op.Operation{Brief, OpenTargets, Board, Me, Attention, Events}
+var Operations = []*op.Operation{Brief, OpenTargets, Board, Attachment, World, Me, Attention, Events}

@@ -2,6 +2,7 @@ package wants
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"guildhall/pkg/account"
@@ -110,13 +111,15 @@ type FileInList struct {
 // PriorShown is a prior attempt on the wire.
 type PriorShown struct {
 	PriorAttempt
-	EndedAt Time `json:"ended_at"`
+	AgentRegistryNo *int `json:"agent_registry_no"`
+	EndedAt         Time `json:"ended_at"`
 }
 
 // PastShown is a past attempt on the wire.
 type PastShown struct {
 	PastAttempt
-	EndedAt Time `json:"ended_at"`
+	AgentRegistryNo *int `json:"agent_registry_no"`
+	EndedAt         Time `json:"ended_at"`
 }
 
 // Rejected is a rejected bid on the wire.
@@ -146,37 +149,16 @@ var axes = map[string][]string{
 	"polish": {"Scrappy", "Polished"}, "risk": {"Careful", "Aggressive"}, "novelty": {"Proven path", "Creative"},
 }
 
-// storedBrief is the row agents' reads start from: everything a brief needs in one read.
-type storedBrief struct {
-	Want Want `json:"want"`
-}
-
-func (w *Want) brief() storedBrief {
-	shown := *w
-	shown.DealIDs = nil
-	return storedBrief{Want: shown}
-}
-
 // Show makes the brief of a want for one reader. yourBid is nil when the reader has none.
 func (w *Want) Show(facts PersonFacts, tips bool, yourBid any) Brief {
 	b := Brief{TargetID: w.ID, Want: w.words(), FinishLine: w.FinishText(), Lane: Lane{w.Lane.Kind, w.Ceiling()},
 		TimelineDays: w.Timeline, PostedAt: Time(w.PostedAt), Frozen: w.Frozen, PersonFacts: facts, PosterHouse: w.House,
-		Practice: w.Practice, TipInvited: w.TipInvited && tips, Round: w.Round, RepostedAt: At(w.RepostedAt),
-		YourBid: yourBid, PulseCadence: PulseCadence, Context: w.context(),
-		Prior: []PriorShown{}, Past: []PastShown{}, Rejected: []Rejected{}, Answers: []Published{}}
-	if w.WorldFile != "" {
+		Practice: w.Practice, WorldMissing: w.Practice && w.WorldFile == "", TipInvited: w.TipInvited && tips, Round: w.Round,
+		RepostedAt: At(w.RepostedAt), YourBid: yourBid, PulseCadence: PulseCadence, Context: w.context(),
+		Prior: w.priorShown(tips), Past: w.pastShown(), Rejected: []Rejected{}, Answers: []Published{}}
+	if w.Practice && w.WorldFile != "" {
 		url := "/api/bench/targets/" + w.ID + "/world-file"
 		b.WorldFileURL = &url
-	}
-	b.WorldMissing = w.Practice && w.WorldFile == ""
-	for _, p := range w.Prior {
-		if !tips {
-			p.Steps = untipped(p.Steps)
-		}
-		b.Prior = append(b.Prior, PriorShown{p, Time(p.EndedAt)})
-	}
-	for _, p := range w.Past {
-		b.Past = append(b.Past, PastShown{p, Time(p.EndedAt)})
 	}
 	for _, r := range w.Rejected {
 		b.Rejected = append(b.Rejected, Rejected{r, Time(r.RejectedAt)})
@@ -187,13 +169,43 @@ func (w *Want) Show(facts PersonFacts, tips bool, yourBid any) Brief {
 	return b
 }
 
-func untipped(steps []AttemptStep) []AttemptStep {
-	out := make([]AttemptStep, len(steps))
-	for i, s := range steps {
-		s.Tipped = false
-		out[i] = s
+func (w *Want) priorShown(tips bool) []PriorShown {
+	out := []PriorShown{}
+	for _, p := range w.Prior {
+		steps := make([]AttemptStep, len(p.Steps))
+		for i, s := range p.Steps {
+			s.Tipped = s.Tipped && tips
+			steps[i] = s
+		}
+		p.Steps = steps
+		out = append(out, PriorShown{p, number(p.AgentRegistryNo), Time(p.EndedAt)})
 	}
 	return out
+}
+
+// pastShown shows what agents said of endings. A reason of the person's is not the agent's
+// to be read.
+func (w *Want) pastShown() []PastShown {
+	out := []PastShown{}
+	for _, p := range w.Past {
+		if p.EndCause != AgentFailed && p.EndCause != AgentWithdrew {
+			p.Reason = nil
+		}
+		out = append(out, PastShown{p, number(p.AgentRegistryNo), Time(p.EndedAt)})
+	}
+	return out
+}
+
+// number reads the integer of an A-number, nil of anything else.
+func number(no *string) *int {
+	if no == nil {
+		return nil
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(*no, "A-"))
+	if err != nil {
+		return nil
+	}
+	return &n
 }
 
 // words is the want's text with the notes added since, each with its date.

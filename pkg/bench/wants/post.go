@@ -1,6 +1,8 @@
 package wants
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	"guildhall/pkg/account"
@@ -33,29 +35,86 @@ type PostIn struct {
 	AutoRepost   *bool      `json:"auto_repost,omitempty"`
 }
 
+// Rows implements op.Prefetcher.
+func (in PostIn) Rows(person string) []table.Key {
+	if !knownClass(in.FinishLine.Tile, in.Lane.Kind) {
+		return nil
+	}
+	return []table.Key{OddsKey(in.FinishLine.Tile, in.Lane.Kind)}
+}
+
 // Validate implements op.Validator.
 func (in PostIn) Validate() error {
 	if err := checkText(in.Want); err != nil {
 		return err
 	}
-	return checkLane(in.Lane)
+	if err := checkFinish(in.FinishLine); err != nil {
+		return err
+	}
+	if err := checkLane(in.Lane); err != nil {
+		return err
+	}
+	return checkPlain(in.Location, in.StrategyNote, in.Baseline)
 }
+
+// Limits of a want's text, in characters.
+const (
+	MinWant = 10
+	MaxWant = 500
+)
 
 func checkText(s string) error {
 	s = text.Normalize(s)
 	n := text.Len(s)
 	switch {
-	case n < 10:
+	case n < MinWant:
 		return invalid("want", "want_too_short", "Say what you want in at least 10 characters.")
-	case n > 500:
+	case n > MaxWant:
 		return invalid("want", "want_too_long", "Say what you want in at most 500 characters.")
 	case text.HasControl(s):
 		return invalid("want", "want_has_control_characters", "Use plain text without control characters.")
 	}
+	return noSecret("want", s)
+}
+
+// noSecret keeps secrets out of what agents read as the want's text.
+func noSecret(field, s string) error {
 	if _, found := text.Secret(s); found {
-		return invalid("want", "wants must not contain secrets", "Take the password, key or card number out: agents read this text.")
+		return invalid(field, "wants must not contain secrets", "Take the password, key or card number out: agents read this text.")
 	}
 	return nil
+}
+
+// checkFinish refuses a finish line that says nothing.
+func checkFinish(f FinishLine) error {
+	s := text.Normalize(f.Sentence)
+	switch {
+	case text.HasControl(s):
+		return notPlain("finish_line.sentence")
+	case f.Tile == "something_else" && s == "":
+		return invalid("finish_line.sentence", "finish_line_sentence_required", "Say in a sentence what counts as done.")
+	}
+	return nil
+}
+
+// checkPlain refuses control characters in the other texts. Their lengths are the schema's.
+func checkPlain(location, note string, baseline []Answer) error {
+	if text.HasControl(text.Normalize(location)) {
+		return notPlain("location")
+	}
+	if text.HasControl(text.Normalize(note)) {
+		return notPlain("strategy_note")
+	}
+	for i, a := range baseline {
+		if text.HasControl(text.Normalize(a.Question)) || text.HasControl(text.Normalize(a.Answer)) {
+			return notPlain("baseline[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return nil
+}
+
+func notPlain(field string) error {
+	return fault.InvalidField.At(field).Say(field + " must be plain text without control characters.")
 }
 
 func checkLane(l Lane) error {
@@ -81,6 +140,19 @@ func invalid(field, code, message string) error {
 	return fault.New(fault.Invalid, code, message).At(field)
 }
 
+// warnings names what in the posting says who the person is. Agents will read it; it is the
+// person's to decide.
+func (w *Want) warnings() []string {
+	out := []string{}
+	for _, s := range []string{w.Text, w.Finish.Sentence, w.Location, w.Strategic} {
+		kind, found := text.PersonIdentity(s)
+		if found && !slices.Contains(out, kind) {
+			out = append(out, kind)
+		}
+	}
+	return out
+}
+
 // PostOut answers a posting.
 type PostOut struct {
 	TargetID string   `json:"target_id"`
@@ -88,13 +160,18 @@ type PostOut struct {
 	Status   string   `json:"status"`
 	Frozen   *float64 `json:"frozen_probability"`
 	PostedAt Time     `json:"posted_at"`
+	// Warnings names what agents will read of who the person is: "email address", …
+	Warnings []string `json:"warnings"`
 }
+
+// postFaults are the refusals of a posting's values.
+var postFaults = []string{"want_too_short", "want_too_long", "want_has_control_characters", "wants must not contain secrets",
+	"finish_line_sentence_required", "lane_invalid"}
 
 // Post posts a want (surface.md 3, bench.md 4.1).
 var Post = op.Declare(op.Meta{
 	ID: "person.want.post", Method: "POST", Path: "/api/person/wants", Status: 201,
-	Auth: op.Person, Idempotent: op.KeyRequired, Summary: "Post a want.",
-	Faults:   []string{"want_too_short", "want_too_long", "want_has_control_characters", "wants must not contain secrets", "lane_invalid"},
+	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &PersonWrites, Summary: "Post a want.", Faults: postFaults,
 	Contract: "surface.md 3, bench.md 4.1",
 }, post)
 
@@ -103,22 +180,29 @@ func post(c *op.Call, in PostIn) (PostOut, error) {
 	if err != nil {
 		return PostOut{}, err
 	}
-	w := Want{ID: c.NewID(), PersonID: p.ID, Status: Open, Round: 1, PostedAt: c.Now, UpdatedAt: c.Now, Publish: true, AutoRepost: true}
-	w.take(in)
-	if p.House != nil {
-		w.House = &House{p.House.House, p.House.Value, p.House.ValueDescription}
-	}
+	w := newWant(c, p, in)
 	if w.Frozen, err = estimate(c, w.Finish.Tile, w.Lane.Kind); err != nil {
 		return PostOut{}, err
 	}
-	c.Create(OwnKey(p.ID, w.PostedAt, w.ID), ownEntry{w.ID, w.PostedAt})
 	if err := record.Ledger(c, record.TargetPosted, record.Refs{TargetID: w.ID}, nil); err != nil {
 		return PostOut{}, err
 	}
 	if err := w.Save(c); err != nil {
 		return PostOut{}, err
 	}
-	return PostOut{w.ID, w.Round, w.Status, w.Frozen, Time(w.PostedAt)}, nil
+	return PostOut{w.ID, w.Round, w.Status, w.Frozen, Time(w.PostedAt), w.warnings()}, nil
+}
+
+// newWant makes a want of what its person typed and stages its place in the person's list.
+func newWant(c *op.Call, p account.Person, in PostIn) Want {
+	w := Want{ID: c.NewID(), PersonID: p.ID, Status: Open, Round: 1, PostedAt: c.Now, UpdatedAt: c.Now, Publish: true, AutoRepost: true,
+		kept: kept{fresh: true, Known: 1}}
+	w.take(in)
+	if p.House != nil {
+		w.House = &House{p.House.House, p.House.Value, p.House.ValueDescription}
+	}
+	c.Create(OwnKey(p.ID, w.PostedAt, w.ID), ownEntry{w.ID, w.PostedAt})
+	return w
 }
 
 // take copies what the person typed.
@@ -152,26 +236,5 @@ type ownEntry struct {
 	PostedAt time.Time `json:"posted_at"`
 }
 
-// oddsClass is the steward's reference-class estimate that a posting freezes:
-//
-//	bench.ODDS / CLASS#<tile>#<lane>      the estimate of a finish-line tile and a lane
-type oddsClass struct {
-	Probability *float64 `json:"probability"`
-}
-
-// OddsKey is the row of a reference class.
-func OddsKey(tile, lane string) table.Key {
-	return table.Key{PK: "bench.ODDS", SK: "CLASS#" + tile + "#" + lane}
-}
-
-// estimate is the platform's estimate for a posting, nil when there is none.
-func estimate(c *op.Call, tile, lane string) (*float64, error) {
-	o, _, err := op.Load[oddsClass](c, OddsKey(tile, lane))
-	return o.Probability, err
-}
-
 // PersonWrites is the limit of a person's writes.
 var PersonWrites = limit.Rule{Name: "person.write", N: 600, Per: time.Hour}
-
-// MaxRejected bounds how many rejections a brief carries, newest first.
-const MaxRejected = 50

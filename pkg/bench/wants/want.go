@@ -5,10 +5,17 @@
 // Rows:
 //
 //	bench.TARGET#<id> / ROOT                         a want: everything its person and its clocks need
-//	bench.TARGET#<id> / BRIEF                        what agents read of it, free of identity; rewritten by every change that shows
-//	bench.TARGET#<id> / COUNT                        counters of the current round: bids
+//	bench.TARGET#<id> / BRIEF                        what agents' reads start from, rewritten by every change that shows
+//	bench.TARGET#<id> / COUNT                        counters: the bids of each round
+//	bench.TARGET#<id> / NEWS                         whether its person waits to be told of bids
+//	bench.TARGET#<id> / WORLD                        the world file of a practice target
 //	bench.PERSON#<person id> / WANT#<time>#<id>      a person's wants
+//	bench.PERSON#<person id> / DIGEST                the wants whose new bids the next mail tells of
+//	bench.PERSON#<person id> / FEED#<time>#<id>      a notice to a person
 //	bench.OPEN#<shard> / WANT#<time>#<id>            targets that take bids, 4 shards
+//	bench.OPENCOUNT#<shard> / ROOT                   counter of the targets that take bids, 8 shards
+//	bench.ODDS / CLASS#<tile>#<lane>                 the steward's estimate for a finish-line tile and a lane
+//	bench.UPLOAD#<id> / ROOT                         an announced upload, until its bytes are claimed
 package wants
 
 import (
@@ -101,10 +108,15 @@ type Want struct {
 	Publish    bool         `json:"publish_answers"`
 	AutoRepost bool         `json:"auto_repost"`
 	Practice   bool         `json:"practice,omitempty"`
-	WorldFile  string       `json:"world_file,omitempty"` // blob key or inline JSON
+	// WorldFile is the hash of the world file of a practice target, "" without one.
+	WorldFile string `json:"world_file,omitempty"`
+	// UsedBytes is what the files of the want hold of its budget, uploads of its deals included.
+	UsedBytes int64 `json:"used_bytes,omitempty"`
 
 	// Frozen is the platform's estimate as it stood at posting; nil is unbanded.
-	Frozen     *float64   `json:"frozen,omitempty"`
+	Frozen *float64 `json:"frozen,omitempty"`
+	// Next is what a steward set for the next freeze; it never touches the value in force.
+	Next       *Odds      `json:"next,omitempty"`
 	Status     string     `json:"status"`
 	Round      int        `json:"round"`
 	PostedAt   time.Time  `json:"posted_at"`
@@ -122,64 +134,36 @@ type Want struct {
 	Signed bool `json:"signed,omitempty"`
 	// EndedAt is when the want was closed or its attempt ended without a repost.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
-	// DealIDs are the deals of all rounds, oldest first.
+	// DealIDs are the deals of all rounds, oldest first; the last MaxDeals of them.
 	DealIDs []string `json:"deal_ids,omitempty"`
-	// Listed is the time part of the want's row in the open list while it is there.
-	Listed *time.Time `json:"listed,omitempty"`
 	// History rides the brief.
 	Prior    []PriorAttempt `json:"prior,omitempty"`
 	Past     []PastAttempt  `json:"past,omitempty"`
 	Rejected []RejectedBid  `json:"rejected,omitempty"`
 	Answers  []PublicAnswer `json:"answers,omitempty"`
+
+	kept
 }
 
-// PriorAttempt is an ended deal as bidders see it (bench.md 4.6).
-type PriorAttempt struct {
-	AgentRegistryNo *string       `json:"agent_registry_no"`
-	AgentHandle     string        `json:"agent_handle"`
-	EndCause        string        `json:"end_cause"`
-	EndedAt         time.Time     `json:"ended_at"`
-	StepCount       int           `json:"step_count"`
-	EstimateHours   *float64      `json:"agent_step_estimate_hours"`
-	Steps           []AttemptStep `json:"steps"`
-}
+// kept is what Save keeps in step by itself.
+type kept struct {
+	// Over is when the bids of this round ended: the want was closed or a deal signed.
+	// OverBefore is that of the round before.
+	Over       *time.Time `json:"over,omitempty"`
+	OverBefore *time.Time `json:"over_before,omitempty"`
+	// Reposts are when the later rounds began, oldest first; the last MaxReposts of them.
+	Reposts []time.Time `json:"reposts,omitempty"`
+	// Known is the newest round that Reposts and Over speak of.
+	Known int `json:"known,omitempty"`
+	// Listed is the time part of the want's row in the open list while it is there, and
+	// ListedAs the UpdatedAt that row was written with.
+	Listed   *time.Time `json:"listed,omitempty"`
+	ListedAs time.Time  `json:"listed_as,omitzero"`
+	// Shown is the hash of the brief as it was last written.
+	Shown string `json:"shown,omitempty"`
 
-// AttemptStep is one step of a prior attempt.
-type AttemptStep struct {
-	Ordinal int    `json:"ordinal"`
-	Title   string `json:"title"`
-	State   string `json:"state"` // completed in_progress_at_failure not_reached
-	Tipped  bool   `json:"tipped"`
-}
-
-// PastAttempt is what an agent said when it ended a deal (bench.md 4.6).
-type PastAttempt struct {
-	AgentRegistryNo *string   `json:"agent_registry_no"`
-	AgentHandle     string    `json:"agent_handle"`
-	EndCause        string    `json:"end_cause"`
-	WithdrawalKind  *string   `json:"withdrawal_kind"`
-	Reason          *string   `json:"reason"`
-	BrokenStep      *int      `json:"broken_step_ordinal"`
-	OddsAtBid       *float64  `json:"declared_odds_at_bid"`
-	OddsLatest      *float64  `json:"declared_odds_latest"`
-	MaterialityTest *string   `json:"materiality_test"`
-	R109Exception   *string   `json:"r109_exception"`
-	EndedAt         time.Time `json:"ended_at"`
-}
-
-// RejectedBid is a rejection without a trace of whose bid it was (bench.md 4.7).
-type RejectedBid struct {
-	RejectedAt time.Time `json:"rejected_at"`
-	Round      int       `json:"round"`
-	Reason     string    `json:"reason"`
-}
-
-// PublicAnswer is a question of an ended attempt and the person's answer (bench.md 4.7).
-type PublicAnswer struct {
-	Round      int       `json:"round"`
-	Question   string    `json:"question"`
-	Answer     string    `json:"answer"`
-	AnsweredAt time.Time `json:"answered_at"`
+	fresh bool   // not stored yet
+	cause string // of the round NextRound began: auto or person
 }
 
 // NotOpen is the answer of brief and file-bid for a target that is not there or closed.
@@ -204,9 +188,47 @@ func OpenPartition(shard int) string { return fmt.Sprintf("bench.OPEN#%d", shard
 
 // OpenKey is a want's row in the open list.
 func OpenKey(at time.Time, id string) table.Key {
+	return table.Key{PK: OpenPartition(shard(id, OpenShards)), SK: "WANT#" + clock.Stamp(at) + "#" + id}
+}
+
+func shard(id string, n uint32) int {
 	h := fnv.New32a()
 	h.Write([]byte(id))
-	return table.Key{PK: OpenPartition(int(h.Sum32() % OpenShards)), SK: "WANT#" + clock.Stamp(at) + "#" + id}
+	return int(h.Sum32() % n)
+}
+
+// openCounters is the number of counters that the open targets are counted on.
+const openCounters = 8
+
+const openField = "open"
+
+func openCountKey(n int) table.Key {
+	return table.Key{PK: fmt.Sprintf("bench.OPENCOUNT#%d", n), SK: "ROOT"}
+}
+
+// OpenCounts are the rows that count the open targets.
+func OpenCounts() []table.Key {
+	keys := make([]table.Key, openCounters)
+	for n := range keys {
+		keys[n] = openCountKey(n)
+	}
+	return keys
+}
+
+// CountOpen is the number of targets that take bids.
+func CountOpen(c *op.Call) (int, error) {
+	total := int64(0)
+	if err := c.Fetch(OpenCounts()...); err != nil {
+		return 0, err
+	}
+	for _, k := range OpenCounts() {
+		r, err := c.Get(k)
+		if err != nil {
+			return 0, err
+		}
+		total += r.Counters[openField]
+	}
+	return int(total), nil
 }
 
 // Load reads a want.
@@ -237,6 +259,17 @@ func (w *Want) FreeSlot() int {
 		}
 	}
 	return 0
+}
+
+// free counts the free slots.
+func (w *Want) free() int {
+	n := 0
+	for _, p := range w.Finalists {
+		if p == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Free empties the slot a bid holds.
@@ -275,67 +308,4 @@ func (w *Want) FinishText() string {
 		return words
 	}
 	return words + ": " + w.Finish.Sentence
-}
-
-// Entry is a row of the open list: enough for the public board.
-type Entry struct {
-	TargetID  string    `json:"target_id"`
-	Want      string    `json:"want"`
-	Ceiling   *int64    `json:"ceiling_cents"`
-	Timeline  *int      `json:"timeline_days"`
-	PostedAt  time.Time `json:"posted_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-	Practice  bool      `json:"practice,omitempty"`
-}
-
-// LoadBrief reads a want as agents' reads start from it: one row, free of what only its
-// person needs.
-func LoadBrief(c *op.Call, id string) (Want, bool, error) {
-	b, found, err := op.Load[storedBrief](c, BriefKey(id))
-	return b.Want, found, err
-}
-
-// Save stages a changed want that this call has loaded (or a new one), together with its
-// brief and its place in the open list, so that none of them can disagree.
-func (w *Want) Save(c *op.Call) error {
-	if err := c.Fetch(Key(w.ID), BriefKey(w.ID)); err != nil {
-		return err
-	}
-	listed := w.TakesBids()
-	switch {
-	case listed && w.Listed == nil:
-		at := w.PostedAt
-		if w.RepostedAt != nil {
-			at = *w.RepostedAt
-		}
-		w.Listed = &at
-		if err := c.Fetch(OpenKey(at, w.ID)); err != nil {
-			return err
-		}
-		c.Put(OpenKey(at, w.ID), w.entry())
-	case listed:
-		if err := c.Fetch(OpenKey(*w.Listed, w.ID)); err != nil {
-			return err
-		}
-		c.Put(OpenKey(*w.Listed, w.ID), w.entry())
-	case w.Listed != nil:
-		if err := c.Fetch(OpenKey(*w.Listed, w.ID)); err != nil {
-			return err
-		}
-		c.Delete(OpenKey(*w.Listed, w.ID))
-		w.Listed = nil
-	}
-	c.Put(Key(w.ID), w)
-	c.Put(BriefKey(w.ID), w.brief())
-	return nil
-}
-
-// ReadEntry reads a row of the open list.
-func ReadEntry(r table.Row) (e Entry, err error) {
-	err = op.Decode(r.Data, &e)
-	return e, err
-}
-
-func (w *Want) entry() Entry {
-	return Entry{w.ID, w.Text, w.Ceiling(), w.Timeline, w.PostedAt, w.UpdatedAt, w.Practice}
 }

@@ -1,0 +1,360 @@
+package wants
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"reflect"
+	"slices"
+	"time"
+
+	"guildhall/pkg/blob"
+	"guildhall/pkg/fault"
+	"guildhall/pkg/id"
+	"guildhall/pkg/op"
+	"guildhall/pkg/table"
+)
+
+// Limits of an upload call, beside those of its rule.
+const (
+	// MultipartOverhead is what a direct upload may add to its file: delimiters and fields.
+	MultipartOverhead = 64 << 10 // bytes
+	maxUploadJSON     = 16 << 10 // bytes of a staged upload's body
+	maxUploadParts    = 12       // parts of a multipart body
+	maxFieldBytes     = 4 << 10  // bytes of a field beside the file
+	maxFilename       = 255      // characters of a file's own name
+	headBytes         = 256 << 10
+)
+
+// Refusals of an upload (surface.md 7, bench.md 22.3).
+var (
+	UploadForm     = fault.New(fault.Invalid, "file_required", "Send exactly one part named file as multipart/form-data, or announce the file as JSON.")
+	TypeNotAllowed = fault.New(fault.Invalid, "type_not_allowed", "Files of this type are not taken here. What a file is counts, not its name.").At("file")
+	FileTooLarge   = fault.New(fault.TooLarge, "file_too_large", "This file is larger than the call takes.").At("file")
+	FileEmpty      = fault.New(fault.Invalid, "file_empty", "This file is empty.").At("file")
+	UploadUnknown  = fault.New(fault.NotFound, "upload_unknown", "There is no such upload of yours here, or its time is over. Announce the file again.").At("upload_id")
+	UploadMissing  = fault.New(fault.Conflict, "upload_missing", "The bytes have not arrived. PUT them to the upload address, then send the upload_id again.").At("upload_id")
+	UploadMismatch = fault.New(fault.Invalid, "upload_mismatch", "The bytes that arrived are not those you announced.").At("upload_id")
+	uploadMedia    = fault.BadMediaType.Say("Send multipart/form-data with one part named file, or JSON.")
+)
+
+// UploadFaults are the refusals an operation that takes uploads declares.
+var UploadFaults = []string{UploadForm.Code, TypeNotAllowed.Code, FileTooLarge.Code, FileEmpty.Code, UploadUnknown.Code, UploadMissing.Code,
+	UploadMismatch.Code}
+
+// UploadRule says what an operation takes.
+type UploadRule struct {
+	MaxBytes int64
+	// Kind tells a file's type by its first bytes; ok is false for types that are not taken.
+	// nil takes everything as octets.
+	Kind func(head []byte) (k FileKind, ok bool)
+	// Prefix begins the keys the files are stored under: "attachments/<target id>".
+	Prefix string
+	// Fields are the other fields the call takes.
+	Fields []string
+}
+
+// FileKind is a type of file and the ending of its stored name.
+type FileKind struct {
+	ContentType string
+	Ending      string // with the dot; "" for none
+}
+
+// File is a received file. It lies in the blob store under Key.
+type File struct {
+	ID          string // uuid
+	Key         string // Prefix and ID
+	Name        string // as the client called it, its own
+	Stored      string // uuid and ending
+	ContentType string
+	blob.Digest
+	Fields map[string]string
+}
+
+// Ticket is the answer to an announcement.
+type Ticket struct {
+	UploadURL string    `json:"upload_url"`
+	UploadID  string    `json:"upload_id"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// announced is a staged upload on its way.
+type announced struct {
+	By          string      `json:"by"` // caller
+	Prefix      string      `json:"prefix"`
+	Name        string      `json:"name"`
+	ContentType string      `json:"content_type"`
+	Digest      blob.Digest `json:"digest"`
+	Expires     time.Time   `json:"expires"`
+}
+
+func uploadKey(id string) table.Key { return table.Key{PK: "bench.UPLOAD#" + id, SK: "ROOT"} }
+
+// TakeUpload receives the body of an upload call in either of its forms: the file itself,
+// or JSON that announces one (a ticket comes back) or claims one that has arrived. The
+// operation declares op.Blobs, a stream and MaxBody of MaxBytes+MultipartOverhead. The
+// bytes are read once, however often the operation decides.
+func TakeUpload(c *op.Call, body io.Reader, contentType string, r UploadRule) (*File, *Ticket, error) {
+	media, params, err := mime.ParseMediaType(contentType)
+	switch {
+	case err == nil && media == "multipart/form-data" && params["boundary"] != "":
+		got, err := c.Once("upload", func() (any, error) { return receive(c, multipart.NewReader(body, params["boundary"]), r) })
+		if err != nil {
+			return nil, nil, err
+		}
+		return got.(*File), nil, nil
+	case err == nil && media == "application/json":
+		got, err := c.Once("upload", func() (any, error) { return io.ReadAll(io.LimitReader(body, maxUploadJSON+1)) })
+		if err != nil {
+			return nil, nil, uploadFault(err)
+		}
+		return staged(c, got.([]byte), r)
+	}
+	return nil, nil, uploadMedia
+}
+
+// uploadFault keeps what the transport refuses and words what the blob store does.
+func uploadFault(err error) error {
+	switch {
+	case errors.Is(err, blob.ErrTooLarge):
+		return FileTooLarge
+	case errors.Is(err, blob.ErrUnavailable):
+		return fault.Unavailable
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, multipart.ErrMessageTooLarge):
+		return UploadForm
+	}
+	return err
+}
+
+// receive reads a multipart body with exactly one file in it into the blob store.
+func receive(c *op.Call, parts *multipart.Reader, r UploadRule) (f *File, err error) {
+	defer func() {
+		if err != nil && f != nil {
+			_ = blob.From(c).Delete(c, f.Key) // nobody will ever name it
+			f = nil
+		}
+	}()
+	fields := map[string]string{}
+	for n := 0; ; n++ {
+		p, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return f, partFault(err)
+		}
+		switch {
+		case n == maxUploadParts, p.FormName() == "file" && f != nil:
+			return f, UploadForm
+		case p.FormName() == "file":
+			if f, err = store(c, p, p.FileName(), r); err != nil {
+				return f, err
+			}
+		case slices.Contains(r.Fields, p.FormName()):
+			b, err := io.ReadAll(io.LimitReader(p, maxFieldBytes+1))
+			if err != nil || len(b) > maxFieldBytes {
+				return f, fault.InvalidField.At(p.FormName()).Say(p.FormName() + " is too long.")
+			}
+			fields[p.FormName()] = string(b)
+		}
+	}
+	if f == nil {
+		return nil, UploadForm
+	}
+	f.Fields = fields
+	return f, nil
+}
+
+// partFault tells a broken form from a broken connection.
+func partFault(err error) error {
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return UploadForm
+}
+
+// store puts a file that arrives in the blob store, its type told by its first bytes.
+func store(c *op.Call, body io.Reader, name string, r UploadRule) (*File, error) {
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(body, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, partFault(err)
+	}
+	head = head[:n]
+	if n == 0 {
+		return nil, FileEmpty
+	}
+	kind, ok := r.kind(head)
+	if !ok {
+		return nil, TypeNotAllowed
+	}
+	f := r.file(c.NewID(), name, kind)
+	info, err := blob.From(c).Put(c, f.Key, io.MultiReader(bytes.NewReader(head), body),
+		blob.PutOptions{ContentType: kind.ContentType, IfAbsent: true, MaxBytes: r.MaxBytes})
+	if err != nil {
+		return nil, uploadFault(err)
+	}
+	f.Digest = info.Digest
+	return f, nil
+}
+
+func (r UploadRule) kind(head []byte) (FileKind, bool) {
+	if r.Kind == nil {
+		return FileKind{ContentType: blob.DefaultType}, true
+	}
+	return r.Kind(head)
+}
+
+func (r UploadRule) file(id, name string, k FileKind) *File {
+	if n := []rune(name); len(n) > maxFilename {
+		name = string(n[:maxFilename])
+	}
+	return &File{ID: id, Key: r.Prefix + "/" + id, Name: name, Stored: id + k.Ending, ContentType: k.ContentType}
+}
+
+// stagedIn is the JSON of a staged upload: an announcement, or a claim.
+type stagedIn struct {
+	UploadID    *string `json:"upload_id" rule:"max=64"`
+	Filename    *string `json:"filename" rule:"min=1,max=255"`
+	ContentType *string `json:"content_type" rule:"min=1,max=127"`
+	SizeBytes   *int64  `json:"size_bytes" rule:"min=1"`
+	SHA256      *string `json:"sha256" rule:"pattern=^[0-9a-f]{64}$"`
+}
+
+func staged(c *op.Call, body []byte, r UploadRule) (*File, *Ticket, error) {
+	in, fields, err := readStaged(body, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if in.UploadID != nil {
+		f, err := claim(c, *in.UploadID, r)
+		if f != nil {
+			f.Fields = fields
+		}
+		return f, nil, err
+	}
+	t, err := announce(c, in, r)
+	return nil, t, err
+}
+
+var stagedSchema = op.SchemaOf(reflect.TypeFor[stagedIn]())
+
+// readStaged checks the JSON like any body.
+func readStaged(body []byte, r UploadRule) (in stagedIn, fields map[string]string, err error) {
+	if len(body) > maxUploadJSON {
+		return in, nil, fault.BodyTooLarge.With("limit_bytes", maxUploadJSON)
+	}
+	tree, err := op.ParseStrict(body)
+	members, ok := tree.(map[string]any)
+	if err != nil || !ok {
+		return in, nil, fault.BadJSON
+	}
+	fields = map[string]string{}
+	for _, name := range r.Fields {
+		s, ok := members[name].(string)
+		if v, sent := members[name]; sent && v != nil && (!ok || len(s) > maxFieldBytes) {
+			return in, nil, fault.InvalidField.At(name).Say(name + " must be a short text.")
+		}
+		if ok {
+			fields[name] = s
+		}
+		delete(members, name)
+	}
+	if p := stagedSchema.Unknown(tree, ""); p != nil {
+		return in, nil, p.Fault()
+	}
+	if p := stagedSchema.Check(tree, ""); p != nil {
+		return in, nil, p.Fault()
+	}
+	b, err := json.Marshal(members)
+	if err != nil {
+		return in, nil, err
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return in, nil, fault.BadJSON
+	}
+	if in.UploadID != nil {
+		return in, fields, nil
+	}
+	for _, m := range []struct {
+		name string
+		ok   bool
+	}{{"filename", in.Filename != nil}, {"content_type", in.ContentType != nil}, {"size_bytes", in.SizeBytes != nil}, {"sha256", in.SHA256 != nil}} {
+		if !m.ok {
+			return in, nil, op.Problem{Field: m.name, Keyword: "missing", Name: m.name}.Fault()
+		}
+	}
+	return in, fields, nil
+}
+
+// announce makes the address the client puts the bytes to.
+func announce(c *op.Call, in stagedIn, r UploadRule) (*Ticket, error) {
+	if *in.SizeBytes > r.MaxBytes {
+		return nil, FileTooLarge
+	}
+	if blob.ValidType(*in.ContentType) != nil {
+		return nil, TypeNotAllowed
+	}
+	a := announced{By: c.Caller.Key(), Prefix: r.Prefix, Name: *in.Filename, ContentType: *in.ContentType,
+		Digest: blob.Digest{Size: *in.SizeBytes, SHA256: *in.SHA256}, Expires: c.Now.Add(blob.UploadLife)}
+	u := blob.Upload{ID: c.NewID(), Digest: a.Digest, ContentType: a.ContentType, Expires: a.Expires}
+	url, err := blob.From(c).SignPut(c, u)
+	if err != nil {
+		return nil, uploadFault(err)
+	}
+	c.CreateUntil(uploadKey(u.ID), a, c.Now.Add(blob.UnclaimedAge))
+	return &Ticket{url, u.ID, a.Expires}, nil
+}
+
+// claim makes arrived bytes a file: size and hash are checked by the store, the type here.
+func claim(c *op.Call, upload string, r UploadRule) (*File, error) {
+	if !id.Valid(upload) {
+		return nil, UploadUnknown
+	}
+	a, found, err := op.Load[announced](c, uploadKey(upload))
+	if err != nil {
+		return nil, err
+	}
+	if !found || a.By != c.Caller.Key() || a.Prefix != r.Prefix || !c.Now.Before(a.Expires.Add(blob.UnclaimedAge-blob.UploadLife)) {
+		return nil, UploadUnknown
+	}
+	key := r.Prefix + "/" + upload // the upload's id: a claim made again finds the same file
+	switch _, err := blob.From(c).Claim(c, upload, key, a.Digest); {
+	case errors.Is(err, blob.ErrNotFound):
+		return nil, UploadMissing
+	case errors.Is(err, blob.ErrMismatch), errors.Is(err, blob.ErrExists):
+		return nil, UploadMismatch
+	case err != nil:
+		return nil, uploadFault(err)
+	}
+	kind, err := stored(c, key, r)
+	if err != nil {
+		return nil, err
+	}
+	f := r.file(upload, a.Name, kind)
+	f.Digest = a.Digest
+	c.Delete(uploadKey(upload))
+	return f, nil
+}
+
+// stored tells the type of bytes that were claimed; those that are not taken are removed.
+func stored(c *op.Call, key string, r UploadRule) (FileKind, error) {
+	o, err := blob.From(c).Get(c, key, blob.Range{Length: headBytes})
+	if err != nil {
+		return FileKind{}, uploadFault(err)
+	}
+	defer o.Body.Close()
+	head, err := io.ReadAll(io.LimitReader(o.Body, headBytes))
+	if err != nil {
+		return FileKind{}, uploadFault(err)
+	}
+	kind, ok := r.kind(head)
+	if !ok {
+		return FileKind{}, errors.Join(TypeNotAllowed, blob.From(c).Delete(c, key))
+	}
+	return kind, nil
+}
