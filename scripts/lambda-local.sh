@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Executes the synthesised template on this machine: builds the functions for it (tag
+# devclock), synthesises, and serves the API with the local controls. Needs Go and Node.
+#
+#   scripts/lambda-local.sh                      serves on 127.0.0.1:8080 until interrupted
+#   scripts/lambda-local.sh build                only builds and synthesises, into dist-amd64 and cdk.out-local
+#   scripts/lambda-local.sh -addr 127.0.0.1:0    further flags are the runner's
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export GOFLAGS="${GOFLAGS:--buildvcs=false}"
+arch=$(go env GOARCH)
+declare -A names=([amd64]=x86_64 [arm64]=arm64)
+go run ./scripts/functions -arch "$arch" -tags devclock -out dist-local
+CDK_OUTDIR="$PWD/cdk.out-local" bash scripts/synth.sh "dist=dist-local" "arch=${names[$arch]}"
+[ "${1:-}" = build ] && exit
+go build -o bin/lambda-local ./scripts/lambdalocal/cmd
+exec bin/lambda-local -templates cdk.out-local "$@"
