@@ -1,6 +1,7 @@
 package deals_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -74,6 +75,9 @@ func TestAnAgentDeclinesBeforeItSigns(t *testing.T) {
 		t.Fatal(a)
 	}
 	want := d.theWant()
+	if slices.Contains(want.Finalists[:], d.bid) {
+		t.Fatal("the slot is not free")
+	}
 	if want.BidID != "" || want.DealID != "" || !want.TakesBids() || len(want.Prior) != 0 || want.Round != 1 {
 		t.Fatalf("%+v", want)
 	}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -365,6 +366,16 @@ func (s *sim) holds(d *deal) {
 		r, err := s.Store.Get(context.Background(), clock.Key("bench", got.Timer.Kind, got.ID, got.Timer.Due))
 		if err != nil || !r[0].Found() || got.Timer.Due.After(due) {
 			s.t.Fatalf("seed %d: a lost clock: next %v, timer %+v, row %v", s.seed, due, got.Timer, r[0].Found())
+		}
+		p, err := s.Store.Query(context.Background(), table.Query{PK: clock.Partition("bench", clock.Shard(got.ID)), KeysOnly: true})
+		n := 0
+		for _, r := range p.Rows {
+			if strings.HasSuffix(r.SK, "#"+got.ID) {
+				n++
+			}
+		}
+		if err != nil || n != 1 {
+			s.t.Fatalf("seed %d: %d timers of one deal", s.seed, n)
 		}
 	}
 }

@@ -30,6 +30,9 @@ type sim struct {
 	now      time.Time
 	released map[int]int
 	seen     map[string]int // edges, endings, refusals: what happened, over all seeds
+	// The two clocks, counted a second time from the changes of state alone.
+	entered      map[int]time.Time
+	agent, yours time.Duration
 }
 
 // TestSimulatedDealsHoldEveryLaw walks many deals through random calls, legal and not, at
@@ -73,7 +76,7 @@ var asks = []string{proposal.Approve, proposal.Choose, proposal.Provide, proposa
 
 func (s *sim) run() {
 	s.r = rand.New(rand.NewPCG(s.seed, 7))
-	s.now, s.released = start, map[int]int{}
+	s.now, s.released, s.entered = start, map[int]int{}, map[int]time.Time{}
 	var steps []proposal.Step
 	free := s.r.IntN(4) == 0
 	for i := range 1 + s.r.IntN(5) {
@@ -253,8 +256,29 @@ func (s *sim) edges(name string, d *path.Deal, events []path.Event) {
 		s.edge(path.DealMachine, deal, d.Status, e.Word)
 		for i := range d.Steps {
 			s.edge(path.StepMachine, states[i], d.Steps[i].State, e.Word)
+			s.clock(i, states[i], d.Steps[i].State, e.At)
+		}
+		if e.Word == path.TimeRestored && e.Who == path.WhoPerson {
+			s.entered[e.Step-1] = s.entered[e.Step-1].Add(e.Span.Span())
 		}
 	}
+	if s.d.AgentTime != path.Of(s.agent) || s.d.YourTime != path.Of(s.yours) {
+		s.t.Errorf("seed %d: after %s Agent time %v, counted %v; Your time %v, counted %v", s.seed, name, s.d.AgentTime.Span(), s.agent, s.d.YourTime.Span(), s.yours)
+	}
+}
+
+// clock counts the stretch that a change of state ends.
+func (s *sim) clock(step int, from, to string, at time.Time) {
+	if from == to {
+		return
+	}
+	switch span := at.Sub(s.entered[step]).Truncate(time.Millisecond); from {
+	case path.Working:
+		s.agent += span
+	case path.Waiting:
+		s.yours += span
+	}
+	s.entered[step] = at
 }
 
 func (s *sim) edge(m path.Machine, from, to string, on record.Word) {
