@@ -69,3 +69,5 @@ func (w *world) upload(p person, target string, body []byte, contentType string)
 	return w.Do(wants.Attach, optest.Req{Token: p.Token, Path: on(target), Type: contentType, Stream: bytes.NewReader(body),
 		Header: map[string]string{"Content-Type": contentType}})
 }
+
+func text(v any) string { b, _ := json.Marshal(v); return string(b) }

@@ -196,11 +196,21 @@ func TestAWantIsItsPersonsAlone(t *testing.T) {
 	p, other := w.person("ada"), w.person("bob")
 	id := w.post(p, posting())
 	calls := map[string]func(path map[string]string) optest.Res{
-		"read":   func(at map[string]string) optest.Res { return w.Do(wants.Read, optest.Req{Token: other.Token, Path: at}) },
-		"edit":   func(at map[string]string) optest.Res { return w.Do(wants.Edit, optest.Req{Token: other.Token, Path: at, Body: obj{"location": "x"}}) },
-		"note":   func(at map[string]string) optest.Res { return w.Do(wants.AddNote, optest.Req{Token: other.Token, Path: at, Body: obj{"note": "x"}}) },
-		"close":  func(at map[string]string) optest.Res { return w.Do(wants.Close, optest.Req{Token: other.Token, Path: at}) },
-		"repost": func(at map[string]string) optest.Res { return w.Do(wants.Repost, optest.Req{Token: other.Token, Path: at}) },
+		"read": func(at map[string]string) optest.Res {
+			return w.Do(wants.Read, optest.Req{Token: other.Token, Path: at})
+		},
+		"edit": func(at map[string]string) optest.Res {
+			return w.Do(wants.Edit, optest.Req{Token: other.Token, Path: at, Body: obj{"location": "x"}})
+		},
+		"note": func(at map[string]string) optest.Res {
+			return w.Do(wants.AddNote, optest.Req{Token: other.Token, Path: at, Body: obj{"note": "x"}})
+		},
+		"close": func(at map[string]string) optest.Res {
+			return w.Do(wants.Close, optest.Req{Token: other.Token, Path: at})
+		},
+		"repost": func(at map[string]string) optest.Res {
+			return w.Do(wants.Repost, optest.Req{Token: other.Token, Path: at})
+		},
 		"attach": func(at map[string]string) optest.Res { return w.attach(other, at["target_id"], "a.png", png(10)) },
 	}
 	for name, call := range calls {
@@ -263,4 +273,3 @@ func TestSixHundredWritesAnHour(t *testing.T) {
 	w.Advance(3600 * 1e9)
 	w.Do(wants.Post, optest.Req{Token: p.Token, Body: posting()}).Want(201)
 }
-
