@@ -1,14 +1,10 @@
 package deals
 
 import (
-	"strconv"
-	"strings"
-
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
-	"guildhall/pkg/text"
 )
 
 // States of a step in the history of a want (bench.md 4.6).
@@ -18,15 +14,13 @@ const (
 	attemptNotReached = "not_reached"
 )
 
-// maxAttempts bounds the attempts a brief carries; the oldest leave first.
-const maxAttempts = 50
-
-// remembered adds the ended deal to the history that rides the brief: what was done and
-// what the agent said, and nothing the person gave.
+// remembered adds the ended deal to the history that rides the brief: what was done, what
+// the agent said, the finalist's questions with the person's answers, and nothing else that
+// the person gave.
 func (x *change) remembered(w *wants.Want, e *path.Event) error {
 	d := x.d
 	no := registry.Number(d.AgentNo)
-	prior := wants.PriorAttempt{AgentRegistryNo: &no, AgentHandle: d.Handle, EndCause: e.Cause, EndedAt: e.At, StepCount: len(d.Steps)}
+	prior := wants.PriorAttempt{AgentRegistryNo: &no, AgentHandle: d.Handle, EndCause: e.Cause, EndedAt: e.At}
 	hours := 0.0
 	for _, s := range d.Steps {
 		hours += s.CourtHours
@@ -41,44 +35,29 @@ func (x *change) remembered(w *wants.Want, e *path.Event) error {
 	if hours > 0 {
 		prior.EstimateHours = &hours
 	}
-	w.Prior = newest(append(w.Prior, prior))
-	w.Past = newest(append(w.Past, past(d, e, no)))
-	return x.published(w)
+	answers, err := x.answers()
+	w.Remember(wants.Attempt{Prior: prior, Past: past(d, e, no), Answers: answers})
+	return err
 }
 
-// maxPublished bounds the public answers a brief carries.
-const maxPublished = 200
-
-// published adds the finalist's questions and the person's answers, unless the person
-// keeps them private. An answer that could carry a secret or an identity stays out
-// (bench.md 4.7).
-func (x *change) published(w *wants.Want) error {
-	if !w.Publish {
-		return nil
-	}
+// answers are the questions of the deal's bid that the person answered.
+func (x *change) answers() ([]wants.PublicAnswer, error) {
 	t, err := bids.LoadTalk(x.c, x.d.ProposalID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b, err := x.theBid()
-	if err != nil {
-		return err
+	b, _, err := bids.Load(x.c, x.d.ProposalID)
+	if err != nil || b.HandedAt == nil {
+		return nil, err
 	}
+	var out []wants.PublicAnswer
 	for _, q := range t.Questions {
-		if q.Answer == nil || b.HandedAt == nil {
-			continue
+		if q.Answer != nil {
+			out = append(out, wants.PublicAnswer{Round: x.d.Round, Question: q.Question, Answer: *q.Answer, AnsweredAt: *b.HandedAt})
 		}
-		_, secret := text.Secret(*q.Answer)
-		if _, named := text.PersonIdentity(*q.Answer); secret || named {
-			continue
-		}
-		w.Answers = append(w.Answers, wants.PublicAnswer{Round: x.d.Round, Question: q.Question, Answer: *q.Answer, AnsweredAt: *b.HandedAt})
 	}
-	w.Answers = w.Answers[max(0, len(w.Answers)-maxPublished):]
-	return nil
+	return out, nil
 }
-
-func newest[T any](list []T) []T { return list[max(0, len(list)-maxAttempts):] }
 
 // past is what the agent said of the ending, and its odds on the step that broke.
 func past(d *path.Deal, e *path.Event, no string) wants.PastAttempt {
@@ -99,13 +78,4 @@ func given(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// registryNo reads the integer of an A-number, 0 for anything else.
-func registryNo(no string) int {
-	n, err := strconv.Atoi(strings.TrimPrefix(no, "A-"))
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -94,9 +94,6 @@ type CurrentOut struct {
 	Responses      []Response    `json:"har_responses"`
 }
 
-// BudgetBytes is what all files of one want may weigh together (bench.md 13.6).
-const BudgetBytes = 100 << 20
-
 // Current says where a deal stands and what its agent may do (bench.md 7.6).
 var Current = op.Declare(op.Meta{
 	ID: "bench.step.current", Method: "GET", Path: "/api/bench/deals/{deal_id}/current-step", Tool: "get_current_step",
@@ -120,6 +117,10 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if err != nil {
 		return CurrentOut{}, err
 	}
+	w, _, err := wants.Load(c, d.TargetID)
+	if err != nil {
+		return CurrentOut{}, err
+	}
 	bundle, found, err := op.Load[Bundle](c, answersKey(d.ID))
 	if err != nil {
 		return CurrentOut{}, err
@@ -127,13 +128,13 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	out := CurrentOut{DealID: d.ID, TargetID: d.TargetID, ProposalID: d.ProposalID, Status: d.Status, EndCause: given(d.EndCause),
 		Current: v.detail(), Steps: lines(d), Pulses: v.pulses(), YourMove: yourMove(d), HeldCents: d.Money.Held,
 		ReleasedCents: d.Money.Released, ReturnedCents: d.Money.Returned, AgentSeconds: int64(d.AgentUsed(c.Now).Seconds()),
-		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), BudgetBytes: BudgetBytes,
+		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), UsageBytes: w.UsedBytes, BudgetBytes: wants.MaxFileBytes,
 		TipInvited: d.TipInvited && c.Tips, Materials: []Material{}, Thread: v.thread(), Cadence: wants.PulseCadence,
-		Access: accessOf(d, &v.grants), Practice: d.Practice, WorldMissing: d.Practice && !d.World, Blocks: v.blocks(), Responses: v.responses()}
+		Access: accessOf(d, &v.grants), Practice: d.Practice, WorldMissing: w.Practice && w.WorldFile == "", Blocks: v.blocks(), Responses: v.responses()}
 	if found {
 		out.Bundle = &bundle
 	}
-	if d.World {
+	if w.WorldFile != "" {
 		url := "/api/bench/targets/" + d.TargetID + "/world-file"
 		out.WorldFileURL = &url
 	}

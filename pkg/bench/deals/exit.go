@@ -127,8 +127,11 @@ func tagged(exception, test, reason string) string {
 
 // repostSentence says what becomes of the want after an ending by the agent.
 func repostSentence(c *op.Call, d *path.Deal) (string, error) {
+	if err := c.Fetch(atEnd(d)...); err != nil {
+		return "", err
+	}
 	w, _, err := wants.Load(c, d.TargetID)
-	if w.AutoRepost {
+	if w.ReopensAfter(d.EndCause) {
 		return "The want is open for bids again in a new round.", err
 	}
 	return "The person turned automatic reposting off and decides whether the want opens again.", err

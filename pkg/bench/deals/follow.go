@@ -86,48 +86,19 @@ func (x *change) rest(b *bids.Bid) error {
 	return nil
 }
 
-// signed: the other finalists' bids end. The rest of the round's bids end with them, which
-// their reads derive from the want.
+// signed: the plans of the round are frozen, and its other bids end, which the want tells
+// them.
 func (x *change) signed(e *path.Event) error {
 	w, err := x.theWant()
 	if err != nil {
 		return err
 	}
 	w.Signed, w.UpdatedAt = true, e.At
-	for _, other := range w.Finalists {
-		if other == "" || other == x.d.ProposalID {
-			continue
-		}
-		if err := x.lost(other, e.At); err != nil {
-			return err
-		}
-	}
 	x.counted(registry.DealsActive, 1)
 	if x.d.TotalCents > 0 && !x.d.Practice {
 		return registry.SetPaidWork(x.c, x.d.AgentID)
 	}
 	return nil
-}
-
-// lost ends a finalist's bid: a rival signed.
-func (x *change) lost(id string, at time.Time) error {
-	b, found, err := bids.Load(x.c, id)
-	if err != nil || !found || b.Status != bids.Filed {
-		return err
-	}
-	b.Status, b.EndedAt, b.Reason = bids.Expired, &at, "another bid was signed"
-	if err := x.rest(&b); err != nil {
-		return err
-	}
-	b.Save(x.c)
-	if !x.d.Practice {
-		refs := record.Refs{AgentNo: registryNo(b.RegistryNo), At: at}
-		if err := record.Ledger(x.c, record.BidExpired, refs, nil); err != nil {
-			return err
-		}
-	}
-	return record.Event(x.c, b.AgentID, record.E{Type: string(record.BidExpired), TargetID: b.TargetID, ProposalID: b.ID, At: at,
-		Data: map[string]any{"why": b.Reason}})
 }
 
 // unpicked: a pick that was never signed. The slot is free, the other finalists stay, and
@@ -184,23 +155,19 @@ func (x *change) ended(e *path.Event) error {
 	switch {
 	case e.Word == record.TargetResolved:
 		w.Status = wants.Resolved
-	case reposts(w, e):
+	case w.ReopensAfter(e.Cause):
 		return x.repost(w, e)
 	default:
-		w.Status = wants.Ended
+		w.Status, w.EndedAt = wants.Ended, &e.At
 	}
 	return nil
 }
 
-// reposts tells whether an ending opens a new round by itself: only what the agent did,
-// and only when the person did not turn it off (rule 180).
-func reposts(w *wants.Want, e *path.Event) bool {
-	return w.AutoRepost && (e.Cause == path.AgentFailed || e.Cause == path.AgentWithdrew)
-}
-
+// repost opens the next round. The other bidders are told by the want; the agent of the
+// deal is told here, with the deal it ended.
 func (x *change) repost(w *wants.Want, e *path.Event) error {
 	w.Round++
-	w.RepostedAt, w.Status, w.BidID, w.Finalists = &e.At, wants.Open, "", [wants.Slots]string{}
+	w.RepostedAt, w.EndedAt, w.Status, w.BidID, w.Finalists = &e.At, nil, wants.Open, "", [wants.Slots]string{}
 	err := record.Event(x.c, x.d.AgentID, record.E{Type: string(record.TargetReposted), TargetID: w.ID, DealID: x.d.ID, At: e.At,
 		Data: map[string]any{"round": w.Round, "cause": "auto"}})
 	if err != nil || x.d.Practice {

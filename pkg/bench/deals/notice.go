@@ -143,7 +143,7 @@ func (x *change) endWords(e *path.Event) (subject, body string) {
 	d := x.d
 	money := fmt.Sprintf("Paid in: %s. Released to %s: %s. Returned to you: %s.", dollars(d.Money.Funded), d.Handle, dollars(d.Money.Released), dollars(d.Money.Returned+d.Money.Held))
 	again := ""
-	if x.want != nil && reposts(x.want, e) {
+	if x.want != nil && x.want.ReopensAfter(e.Cause) {
 		again = "\n\nYour want is open for bids again."
 	}
 	switch e.Word {

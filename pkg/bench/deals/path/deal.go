@@ -64,7 +64,6 @@ type Deal struct {
 	Frozen     *float64 `json:"frozen,omitempty"`
 	Practice   bool     `json:"practice,omitempty"`
 	TipInvited bool     `json:"tip_invited,omitempty"`
-	World      bool     `json:"world,omitempty"` // a practice want with a world file
 
 	// B, D and the plan in force, frozen.
 	TotalCents int64     `json:"total_cents"`
