@@ -56,8 +56,10 @@ type Options struct {
 	// Tally, when set, makes a context that counts a call's costs, and returns what it
 	// counted as fields of the log line.
 	Tally func(ctx context.Context) (context.Context, func() []slog.Attr)
-	// Extend adds features to the SDK's server: the fixtures of the conformance suite.
-	Extend func(*sdk.Server)
+	// Prepare and Extend add features to the SDK's server: the fixtures of the conformance
+	// suite.
+	Prepare func(*sdk.ServerOptions)
+	Extend  func(*sdk.Server)
 }
 
 type handler struct {

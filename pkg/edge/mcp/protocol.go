@@ -21,8 +21,12 @@ type exchangeKey struct{}
 // protocol is the SDK's server, made when the first message needs it.
 func (h *handler) protocol() http.Handler {
 	h.once.Do(func() {
-		s := sdk.NewServer(h.implementation(), &sdk.ServerOptions{Instructions: h.door.Instructions,
-			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, SetCacheable: fresh})
+		opt := &sdk.ServerOptions{Instructions: h.door.Instructions,
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, SetCacheable: fresh}
+		if h.opt.Prepare != nil {
+			h.opt.Prepare(opt)
+		}
+		s := sdk.NewServer(h.implementation(), opt)
 		list := []*sdk.Tool{}
 		for _, t := range h.tools {
 			d := h.describe(t)

@@ -22,10 +22,16 @@ type schema = map[string]any
 func (h *handler) describe(t *tool) *sdk.Tool {
 	var routes []string
 	for _, c := range t.cases {
-		routes = append(routes, c.op.Method+" "+c.op.Path)
+		if !c.op.ToolOnly {
+			routes = append(routes, c.op.Method+" "+c.op.Path)
+		}
+	}
+	meta := sdk.Meta{"rest": routes}
+	if len(routes) == 0 {
+		meta = nil
 	}
 	return &sdk.Tool{Name: t.name, Title: title(t.name), Description: t.description(), InputSchema: h.input(t), OutputSchema: t.output(),
-		Annotations: t.annotations(), Meta: sdk.Meta{"rest": routes}}
+		Annotations: t.annotations(), Meta: meta}
 }
 
 // title is a tool's name for people.
@@ -61,7 +67,7 @@ func (t *tool) annotations() *sdk.ToolAnnotations {
 	a, destructive, closed := &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}, false, false
 	for _, c := range t.cases {
 		o := c.op
-		a.ReadOnlyHint = a.ReadOnlyHint && o.Reads()
+		a.ReadOnlyHint = a.ReadOnlyHint && (o.Reads() || o.ToolOnly && o.Idempotent == op.KeyIgnored) // a dry run writes nothing
 		a.IdempotentHint = a.IdempotentHint && o.Idempotent != op.KeyOptional
 		destructive = destructive || o.Destructive || o.Method == "PUT" || o.Method == "DELETE"
 	}
