@@ -118,6 +118,7 @@ type blockView struct {
 	Block    block
 	Control  control
 	Required bool
+	Wrong    string // why the answer was not accepted
 	Inputs   []blockInput
 	Other    *blockInput
 }

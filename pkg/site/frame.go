@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -136,9 +137,18 @@ var said = map[string]string{
 	"out":      "You are signed out.",
 }
 
+// plainer are the words of a page where the operation's own speak to a program.
+var plainer = map[string]string{
+	"timezone_unknown":          "We know no time zone of that name. Choose one from the list, for example Europe/Lisbon.",
+	"required_block_unanswered": "One part that is needed is not answered yet.",
+	"response_invalid":          "One answer does not have the form it needs.",
+	"verdict_mismatch":          "You approve the step while one part of it says no. Decide for one of them.",
+	"link_expired":              "This link was used already, or it is too old. Please ask for a new one.",
+}
+
 // words are a refusal in plain words, without a code.
 func words(f *fault.Fault) string {
-	m := f.Message
+	m := cmp.Or(plainer[f.Code], f.Message)
 	if f.Field != "" && strings.HasPrefix(m, f.Field+" ") {
 		m = "One field" + strings.TrimPrefix(m, f.Field)
 	}

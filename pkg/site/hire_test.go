@@ -116,7 +116,7 @@ func walk(t *testing.T, w *sitetest.World, seen func(*sitetest.Browser)) {
 	if b.At != "/start" {
 		t.Fatalf("after signing in the visitor stands at %s, not where it wanted to go", b.At)
 	}
-	b.Get("/me").Form("profile").Set("timezone", "Lisbon").Send("").Want(422, "IANA name")
+	b.Get("/me").Form("profile").Set("timezone", "Lisbon").Send("").Want(422, "no time zone of that name")
 	b.Form("profile").Set("timezone", "Europe/Lisbon").Set("display_name", "Alice").Set("phone", "+351 912 345 678").
 		Set("house.house", "Harbour street").Set("house.value", "Hospitality").Send("").Want(200, "Saved.", "Europe/Lisbon")
 
@@ -259,7 +259,7 @@ func work(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Agen
 	b.Get("/deals/"+deal).Want(200, "Your turn: Choose the restaurant", "$40", "it counts as approved", "WET")
 	b.Get(link).Want(200, "Three places, all with a free table", "North Hall", "Quiet, by the water", "Something else", "Choose and release $40")
 	b.Form("message").Set("body", "Is the River Room loud?").Send("").Want(200, "Your message is in the thread", "Is the River Room loud?")
-	b.Form("answer").Send("verdict=approve").Want(422, "That did not work")
+	b.Form("answer").Send("verdict=approve").Want(422, "One part that is needed is not answered yet.")
 	b.Form("answer").Set("har_1", "1").Send("verdict=draft").Want(200, "Saved.")
 	if got := b.Form("answer").Values.Get("har_1"); got != "1" {
 		t.Errorf("the saved choice comes back as %q", got)

@@ -64,6 +64,9 @@ func (s *site) completePage(v *page.Visit) (*page.Answer, error) {
 	if v.Form != nil {
 		token = v.Form.Get("link")
 	}
+	if v.Refused != nil && s.guest(v) != nil {
+		return &page.Answer{To: "/wants"}, nil // the button was pressed twice, and the first press did it
+	}
 	return &page.Answer{View: "sign-in-complete", Title: "Finish signing in", Data: struct{ Link string }{token}}, nil
 }
 
@@ -72,11 +75,7 @@ func (s *site) complete(v *page.Visit) (*page.Answer, error) {
 	if kept, err := url.QueryUnescape(v.Cookie(afterwards)); err == nil && page.Local(kept) != "/" {
 		next = page.Local(kept)
 	}
-	err := v.Do("person.session.complete", page.Call{Body: map[string]string{"token": v.Form.Get("link")}})
-	if f := fault.From(err); err != nil && f.Code == account.LinkExpired.Code && s.guest(v) != nil {
-		err = nil // the button was pressed twice, and the first press did it
-	}
-	if err != nil {
+	if err := v.Do("person.session.complete", page.Call{Body: map[string]string{"token": v.Form.Get("link")}}); err != nil {
 		return nil, err
 	}
 	a := &page.Answer{To: next}

@@ -2,7 +2,9 @@ package site
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,8 +65,11 @@ type card struct {
 // Field is the name of the input for what should change in it.
 func (c card) Field() string { return "change." + c.Card }
 
-// Receipt is the id of what was filed.
-func (c card) Receipt() string { return strings.TrimPrefix(c.Card, "item:") }
+// Shown tells whether there is more to it than the note above the delivery.
+func (c card) Shown() bool {
+	o := c.Outcome
+	return o != nil && (o.Note != nil || o.Text != nil || o.Document != nil || o.URL != nil || o.Filename != nil)
+}
 
 // outcome is something the agent filed.
 type outcome struct {
@@ -98,6 +103,7 @@ type piece struct {
 }
 
 type pulse struct {
+	ID       string    `json:"pulse_id"`
 	Changed  string    `json:"changed"`
 	Now      string    `json:"now"`
 	Next     string    `json:"next"`
@@ -107,6 +113,7 @@ type pulse struct {
 }
 
 type message struct {
+	ID       string    `json:"id"`
 	Who      string    `json:"who"`
 	Body     string    `json:"body"`
 	PostedAt time.Time `json:"posted_at"`
@@ -168,6 +175,23 @@ func readStep(v *page.Visit) (s step, err error) {
 	return s, err
 }
 
+// talk are the messages of the thread that people and agents wrote: updates have a place
+// of their own.
+func (s *step) talk() []message {
+	return slices.DeleteFunc(slices.Clone(s.Thread), func(m message) bool {
+		return slices.ContainsFunc(s.Pulses, func(p pulse) bool { return p.ID == m.ID })
+	})
+}
+
+// lead takes the newest note out of its card: it stands above the delivery.
+func (s *step) lead() {
+	for i := range s.Cards {
+		if o := s.Cards[i].Outcome; o != nil && o.Note != nil && s.Note != nil && *o.Note == *s.Note {
+			o.Note = nil
+		}
+	}
+}
+
 func stepPage(v *page.Visit) (*page.Answer, error) {
 	d, err := readDeal(v)
 	if err != nil {
@@ -177,9 +201,15 @@ func stepPage(v *page.Visit) (*page.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Thread = s.talk()
+	s.lead()
 	view := stepView{Deal: d, Step: s, Scores: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}
 	for _, b := range s.Blocks {
-		view.Blocks = append(view.Blocks, b.view(s, v.Form))
+		shown := b.view(s, v.Form)
+		if v.Refused != nil && fmt.Sprint(v.Refused.Extra["block_number"]) == strconv.Itoa(b.Number) {
+			shown.Wrong = words(v.Refused)
+		}
+		view.Blocks = append(view.Blocks, shown)
 	}
 	return &page.Answer{View: "step", Title: s.Step.Title, Data: view}, nil
 }

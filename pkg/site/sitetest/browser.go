@@ -225,3 +225,9 @@ func (f *Form) Send(button string) *Browser {
 	}
 	return f.b.Post(f.action, f.Values)
 }
+
+// SignInFails asks for a link while nothing works, and wants a page that says so.
+func (b *Browser) SignInFails() {
+	b.w.T.Helper()
+	b.Get("/sign-in").Form("sign-in").Set("email", "alice@example.com").Send("").Want(503, "That did not work.")
+}
