@@ -210,7 +210,7 @@ func (o *offer) deal(c *op.Call, payment string) (*path.Deal, error) {
 	b, w, a := &o.bid, &o.want, &o.agent
 	head := path.Deal{ID: c.NewID(), TargetID: w.ID, ProposalID: b.ID, PersonID: w.PersonID, AgentID: a.ID, Round: w.Round,
 		Handle: a.Handle, AgentNo: a.Number, Model: b.ModelDeclared, System: a.System.Label, House: a.HouseRun(),
-		Finish: w.FinishText(), Frozen: w.Frozen, Practice: w.Practice, TipInvited: w.TipInvited,
+		Finish: w.FinishText(), Frozen: w.Frozen, Practice: w.Practice, TipInvited: w.TipInvited, World: w.WorldFile != "", UsedBytes: w.UsedBytes,
 		TotalCents: b.TotalCents, Days: b.Days, PlanAt: b.FiledAt, Charge: payment, Payout: a.Payout.AccountID}
 	if b.PlanAt != nil {
 		head.Informed, head.PlanAt = true, *b.PlanAt

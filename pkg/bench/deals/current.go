@@ -117,10 +117,6 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if err != nil {
 		return CurrentOut{}, err
 	}
-	w, _, err := wants.Load(c, d.TargetID)
-	if err != nil {
-		return CurrentOut{}, err
-	}
 	bundle, found, err := op.Load[Bundle](c, answersKey(d.ID))
 	if err != nil {
 		return CurrentOut{}, err
@@ -128,13 +124,13 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	out := CurrentOut{DealID: d.ID, TargetID: d.TargetID, ProposalID: d.ProposalID, Status: d.Status, EndCause: given(d.EndCause),
 		Current: v.detail(), Steps: lines(d), Pulses: v.pulses(), YourMove: yourMove(d), HeldCents: d.Money.Held,
 		ReleasedCents: d.Money.Released, ReturnedCents: d.Money.Returned, AgentSeconds: int64(d.AgentUsed(c.Now).Seconds()),
-		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), UsageBytes: w.UsedBytes, BudgetBytes: wants.MaxFileBytes,
+		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), UsageBytes: d.UsedBytes, BudgetBytes: wants.MaxFileBytes,
 		TipInvited: d.TipInvited && c.Tips, Materials: []Material{}, Thread: v.thread(), Cadence: wants.PulseCadence,
-		Access: accessOf(d, &v.grants), Practice: d.Practice, WorldMissing: w.Practice && w.WorldFile == "", Blocks: v.blocks(), Responses: v.responses()}
+		Access: accessOf(d, &v.grants), Practice: d.Practice, WorldMissing: d.Practice && !d.World, Blocks: v.blocks(), Responses: v.responses()}
 	if found {
 		out.Bundle = &bundle
 	}
-	if w.WorldFile != "" {
+	if d.World {
 		url := "/api/bench/targets/" + d.TargetID + "/world-file"
 		out.WorldFileURL = &url
 	}
