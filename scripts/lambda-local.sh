@@ -3,15 +3,19 @@
 # devclock), synthesises, and serves the API with the local controls. Needs Go and Node.
 #
 #   scripts/lambda-local.sh                      serves on 127.0.0.1:8080 until interrupted
-#   scripts/lambda-local.sh build                only builds and synthesises, into dist-amd64 and cdk.out-local
-#   scripts/lambda-local.sh -addr 127.0.0.1:0    further flags are the runner's
+#   scripts/lambda-local.sh -addr 127.0.0.1:0    flags are the runner's
+#   scripts/lambda-local.sh smoke                calls every function once and ends
+#   scripts/lambda-local.sh build                only builds and synthesises: dist-local, dist-local/cdk.out
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GOFLAGS="${GOFLAGS:--buildvcs=false}"
 arch=$(go env GOARCH)
 declare -A names=([amd64]=x86_64 [arm64]=arm64)
 go run ./scripts/functions -arch "$arch" -tags devclock -out dist-local
-CDK_OUTDIR="$PWD/cdk.out-local" bash scripts/synth.sh "dist=dist-local" "arch=${names[$arch]}"
-[ "${1:-}" = build ] && exit
+CDK_OUTDIR="$PWD/dist-local/cdk.out" bash scripts/synth.sh "dist=dist-local" "arch=${names[$arch]}"
 go build -o bin/lambda-local ./scripts/lambdalocal/cmd
-exec bin/lambda-local -templates cdk.out-local "$@"
+case "${1:-}" in
+  build) ;;
+  smoke) exec bin/lambda-local -templates dist-local/cdk.out -addr 127.0.0.1:0 -smoke -quiet ;;
+  *) exec bin/lambda-local -templates dist-local/cdk.out "$@" ;;
+esac

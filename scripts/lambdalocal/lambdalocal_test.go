@@ -415,3 +415,25 @@ func TestStringsOfATemplateAreResolved(t *testing.T) {
 		t.Error(l.problem)
 	}
 }
+
+func TestASmokeFindsWhatDoesNotStartIsNotCalledOrIsNotAllowed(t *testing.T) {
+	d := deploy(t)
+	d.function("echo", nil)
+	d.function("sweep", nil, readsAllowed, dropsAllowed)
+	d.route("echo", "GET /a/{id}", "$default")
+	d.consumer("sweep")
+	if wrong, err := d.run(t).Smoke(t.Context()); err != nil || len(wrong) > 0 {
+		t.Fatalf("%v %q", err, wrong)
+	}
+	d.function("send", nil)
+	d.route("send", "POST /send")
+	d.function("tick", nil)
+	d.function("nothing", nil) // no such part: the process ends
+	d.route("nothing", "GET /n/{id}")
+	wrong, err := d.run(t).Smoke(t.Context())
+	want := []string{"GET /n/{id} answered 500", "POST /send answered 500", "hall-tick was never invoked",
+		"denied: hall-send: sqs:SendMessage on arn:aws:sqs:eu-west-1:123456789012:hall-bench-sweep"}
+	if err != nil || !slices.Equal(wrong, want) {
+		t.Errorf("%v %q", err, wrong)
+	}
+}

@@ -25,7 +25,7 @@ import (
 
 // Options say what is executed.
 type Options struct {
-	Templates string       // folder of the synthesis; "cdk.out" when empty
+	Templates string       // folder of the synthesis; "dist-local/cdk.out" when empty
 	Addr      string       // to listen on, a loopback address; "127.0.0.1:0" when empty
 	Log       *slog.Logger // what the runner has to say; nil: nothing
 	Functions io.Writer    // what the functions write; nil: nowhere
@@ -132,7 +132,7 @@ func (r *Runner) makeKeys(context.Context) (err error) {
 func (r *Runner) load(context.Context) (err error) {
 	dir := r.options.Templates
 	if dir == "" {
-		dir = "cdk.out"
+		dir = filepath.Join("dist-local", "cdk.out")
 	}
 	r.deployment, err = Load(dir, map[string]string{"guildhall/keys": r.keys, "guildhall/stripe:key": "sk_of_this_machine", "guildhall/stripe:webhook": webhookSecret})
 	if err != nil {
