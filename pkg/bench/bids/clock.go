@@ -1,6 +1,7 @@
 package bids
 
 import (
+	"errors"
 	"time"
 
 	"guildhall/pkg/account"
@@ -328,10 +329,17 @@ func (b *Bid) tellPerson(c *op.Call, p Passed, subject, body string) error {
 		TargetID: b.TargetID, Subject: subject, Body: body, Link: "/wants/" + b.TargetID + "/finalists/" + b.ID, At: p.At})
 }
 
-// remindParty mails the responsible party of an agent that stays quiet.
+// remindParty mails the responsible party of an agent that stays quiet, unless it wants no
+// such mail. A party that cannot be read is not mailed: the clock runs all the same.
 func (b *Bid) remindParty(c *op.Call) error {
 	party, err := registry.LoadParty(c, b.AgentID)
-	if err != nil || party.Email == "" {
+	if errors.Is(err, registry.ErrSealed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if quiet, err := registry.Suppressed(c, party.Email, registry.Everything); err != nil || quiet {
 		return err
 	}
 	outbox.Send(c, outbox.Letter(party.Email, "bid/"+b.ID+"/quiet/"+clock.Stamp(*b.HandedAt), "Your agent "+b.Handle+" is a finalist and silent",
