@@ -341,8 +341,15 @@ func queryOf(o *op.Operation, q url.Values) map[string]string {
 	return known
 }
 
-// start opens an exchange behind a mirror.
+// start opens an exchange behind a mirror and notes what is reached.
 func start(t *testing.T, reached map[string]map[int]bool) string {
+	t.Helper()
+	m, base := open(t)
+	m.reached = reached
+	return base
+}
+
+func open(t *testing.T) (*mirror, string) {
 	t.Helper()
 	keys, err := config.NewKeys(rand.Reader)
 	if err != nil {
@@ -357,7 +364,8 @@ func start(t *testing.T, reached map[string]map[int]bool) string {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { x.Runner.Run(ctx); close(done) }()
-	s.Config.Handler = &mirror{t: t, x: x, next: x.Handler(), tokens: map[string]string{}, reached: reached}
+	m := &mirror{t: t, x: x, next: x.Handler(), tokens: map[string]string{}, reached: map[string]map[int]bool{}}
+	s.Config.Handler = m
 	s.Start()
 	t.Cleanup(func() {
 		x.Stop()
@@ -368,7 +376,7 @@ func start(t *testing.T, reached map[string]map[int]bool) string {
 			t.Error(err)
 		}
 	})
-	return base
+	return m, base
 }
 
 func TestEveryToolAnswersLikeItsRESTTwin(t *testing.T) {
