@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/money"
@@ -208,7 +209,11 @@ func (o *offer) deal(c *op.Call, payment string) (*path.Deal, error) {
 		ids[i] = c.NewID()
 	}
 	b, w, a := &o.bid, &o.want, &o.agent
-	head := path.Deal{ID: c.NewID(), TargetID: w.ID, ProposalID: b.ID, PersonID: w.PersonID, AgentID: a.ID, Round: w.Round,
+	p, _, err := op.Load[account.Person](c, account.PersonKey(w.PersonID))
+	if err != nil {
+		return nil, err
+	}
+	head := path.Deal{ID: c.NewID(), TargetID: w.ID, ProposalID: b.ID, PersonID: w.PersonID, AgentID: a.ID, Round: w.Round, Zone: p.Timezone,
 		Handle: a.Handle, AgentNo: a.Number, Model: b.ModelDeclared, System: a.System.Label, House: a.HouseRun(),
 		Finish: w.FinishText(), Frozen: w.Frozen, Practice: w.Practice, TipInvited: w.TipInvited, World: w.WorldFile != "", UsedBytes: w.UsedBytes,
 		TotalCents: b.TotalCents, Days: b.Days, PlanAt: b.FiledAt, Charge: payment, Payout: a.Payout.AccountID}

@@ -132,9 +132,14 @@ func Own(c *op.Call, deal string) (*path.Deal, error) {
 // seen reads a deal of the calling person for showing.
 func seen(c *op.Call, deal string) (*path.Deal, error) {
 	d, found, err := Load(c, deal)
-	if err == nil && (!found || d.PersonID != c.Caller.ID) {
-		err = fault.BareNotFound
+	if err != nil {
+		return nil, err
 	}
+	if !found || d.PersonID != c.Caller.ID {
+		return nil, fault.BareNotFound
+	}
+	p, _, err := op.Load[account.Person](c, account.PersonKey(d.PersonID)) // read with the session
+	d.Zone = p.Timezone
 	return d, err
 }
 

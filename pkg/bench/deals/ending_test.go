@@ -339,6 +339,29 @@ func TestAnAccountStaysOpenWhileADealRuns(t *testing.T) {
 	}
 }
 
+func TestDatesStandInThePersonsZone(t *testing.T) {
+	w := newWorld(t)
+	d := w.finalist(easy())
+	d.load(func(c *op.Call) error {
+		p, _, err := op.Load[account.Person](c, account.PersonKey(d.personID))
+		p.Timezone = "Asia/Tokyo"
+		p.Save(c)
+		return err
+	})
+	d.pick()
+	d.sign().Want(200)
+	d.deliver()
+	w.Settle()
+	for _, mail := range w.mails.sent {
+		if strings.HasPrefix(mail.Subject, "Your turn") && !strings.Contains(mail.Text, "15 December 2026, 03:20 JST") {
+			t.Fatal(mail.Text)
+		}
+	}
+	if !has(w.subjects(), "Your turn") {
+		t.Fatal(w.subjects())
+	}
+}
+
 func TestAPersonReportsAnAgent(t *testing.T) {
 	w := newWorld(t)
 	d := w.signed(easy())

@@ -108,15 +108,15 @@ func (x *change) words(e *path.Event) (subject, body string) {
 			return "", ""
 		}
 		return "Your agent has not signed yet", fmt.Sprintf("%s has not countersigned in 48 hours. You can drop this pick and get %s back, or wait: on %s it is dropped by itself.",
-			d.Handle, dollars(d.Money.Held), day(d.PickedAt.Add(path.SignEnd)))
+			d.Handle, dollars(d.Money.Held), x.day(d.PickedAt.Add(path.SignEnd)))
 	case record.AskOpened:
-		return "Your turn: " + s.Title, askLine(s, e.Due)
+		return "Your turn: " + s.Title, x.askLine(s, e.Due)
 	case record.AskReminded:
 		left := "A reminder: "
 		if e.N == 12 {
 			left = "The last reminder: "
 		}
-		return left + s.Title + " waits for your answer", askLine(s, e.Due)
+		return left + s.Title + " waits for your answer", x.askLine(s, e.Due)
 	case record.AgentCheckinOverdue:
 		if e.N != path.NoticeMisses {
 			return "", ""
@@ -166,12 +166,12 @@ func (x *change) endWords(e *path.Event) (subject, body string) {
 	}
 }
 
-func askLine(s *path.Step, due time.Time) string {
+func (x *change) askLine(s *path.Step, due time.Time) string {
 	what := "no money moves with it"
 	if s.Cents > 0 {
 		what = dollars(s.Cents) + " is released with your approval"
 	}
-	return fmt.Sprintf("The step \"%s\" waits for you: %s. Without an answer by %s it counts as approved.", s.Title, what, day(due))
+	return fmt.Sprintf("The step \"%s\" waits for you: %s. Without an answer by %s it counts as approved.", s.Title, what, x.day(due))
 }
 
 func heldLine(d *path.Deal) string {
@@ -189,5 +189,7 @@ func dollars(cents int64) string {
 	return fmt.Sprintf("$%d.%02d", cents/100, cents%100)
 }
 
-// day prints a date in words. Mails name the UTC day; pages use the person's zone.
-func day(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+// day prints a moment in the person's zone.
+func (x *change) day(t time.Time) string {
+	return t.In(account.Person{Timezone: x.d.Zone}.Zone()).Format("2 January 2006, 15:04 MST")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -445,4 +446,18 @@ func countSteps(body m) int {
 	var list []any
 	_ = json.Unmarshal(raw, &list)
 	return len(list)
+}
+
+// common are the refusals any operation can answer.
+var common = []string{"not found", "unauthorized", "invalid_json", "unsupported_media_type", "idempotency_key_required", "idempotency_conflict",
+	"unknown_field", "invalid_field", "missing_field", "body_too_large", "rate_limited", "busy", "unavailable"}
+
+// Do makes a call and holds its refusal against the declaration.
+func (w *world) Do(o *op.Operation, r optest.Req) optest.Res {
+	w.t.Helper()
+	res := w.Exchange.Do(o, r)
+	if code := res.Str("error"); res.Status >= 400 && !slices.Contains(common, code) && !slices.Contains(o.Faults, code) {
+		w.t.Errorf("%s answers %q, which it does not declare", o.ID, code)
+	}
+	return res
 }

@@ -51,6 +51,7 @@ type Deal struct {
 	PersonID   string `json:"person_id"`
 	AgentID    string `json:"agent_id"`
 	Round      int    `json:"round"`
+	Zone       string `json:"zone,omitempty"` // the person's time zone when it last acted here
 
 	// The agent as it was when it was picked; Model and System are frozen at the signing.
 	Handle  string `json:"handle"`
