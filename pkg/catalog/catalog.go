@@ -14,6 +14,7 @@ import (
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/files"
+	"guildhall/pkg/help"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/op"
 )
@@ -40,6 +41,7 @@ var parts = []Part{
 	{Path: "bench/desk", Context: "bench", Operations: desk.Operations},
 	{Path: "bench/bids", Context: "bench", Operations: bids.Operations, Timers: bids.Timers},
 	{Path: "bench/deals", Context: "bench", Operations: deals.Operations, Timers: deals.Timers, Effects: deals.Effects},
+	{Path: "help", Context: "help", Operations: help.Operations, Timers: help.Timers},
 }
 
 // Contexts are the owners of clocks, in the order of the documents.

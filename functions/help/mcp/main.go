@@ -5,9 +5,30 @@ package main
 
 import (
 	"guildhall/pkg/catalog/door"
+	"guildhall/pkg/help"
 	"guildhall/pkg/wire/tools"
 )
 
 func main() {
-	tools.Serve(&door.Help)
+	tools.Serve(&door.Help,
+		help.ReportAbuse,
+		help.Me,
+		help.Register,
+		help.ReadKnowledge,
+		help.SearchKnowledge,
+		help.AcceptOffer,
+		help.ListOffers,
+		help.MakeOffer,
+		help.WithdrawOffer,
+		help.CancelRequest,
+		help.CreateRequest,
+		help.ListRequests,
+		help.ReadRequest,
+		help.ListReuses,
+		help.ReportReuse,
+		help.ListReviews,
+		help.ListSubmissions,
+		help.ReviewSubmission,
+		help.SubmitWork,
+	)
 }

@@ -4,8 +4,9 @@
 package main
 
 import (
+	"guildhall/pkg/help"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
 )
 
-func main() { lambda.Sweep("help", nil, outbox.Effects) }
+func main() { lambda.Sweep("help", help.Timers, outbox.Effects) }
