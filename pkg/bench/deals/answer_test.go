@@ -154,6 +154,27 @@ func TestEveryAskWithItsControls(t *testing.T) {
 	d.answer(4, m{"verdict": "approve"}).Want(200)
 	p := d.paths()
 	p["grant_id"] = grant
+	swap := func(body m) optest.Res {
+		return d.Do(deals.RecordSwap, optest.Req{Token: d.agent, Path: p, Body: body})
+	}
+	swap(m{"to": "b", "why": "c"}).Refused(422, "from is required")
+	swap(m{"from": "a", "why": "c"}).Refused(422, "to is required")
+	swap(m{"from": "a", "to": "b"}).Refused(422, "why is required")
+	swap(m{"from": "a", "to": strings.Repeat("x", 281), "why": "c"}).Refused(422, "invalid_field")
+	swap(m{"from": "a", "to": "b", "why": strings.Repeat("x", 501)}).Refused(422, "invalid_field")
+	swap(m{"from": "a", "to": "b", "why": "password: hunter2hunter2"}).Refused(422, "swaps must not contain secrets")
+	swap(m{"from": "a", "to": "b", "why": "https://example.com"}).Refused(422, "link_not_allowed")
+	swap(m{"from": "a", "to": "b", "why": "c", "x": 1}).Refused(422, "unknown_field")
+	if res := swap(m{"from": "Mail A", "to": "Mail B", "why": "A is down."}).Want(200); res.Num("swap_count") != 1 || res.At("clock_moved") != false || res.Str("swap_entry.to") != "Mail B" || res.Str("swap_entry.when") == "" {
+		t.Fatalf("%s", res.Body)
+	}
+	for range deals.MaxSwaps - 1 {
+		swap(m{"from": "a", "to": "b", "why": "c"}).Want(200)
+	}
+	swap(m{"from": "a", "to": "b", "why": "c"}).Refused(409, "too_many_swaps")
+	if got := d.current(); got.Str("access.grants.0.swaps.0.from") != "Mail A" || got.Str("current_step.grant.id") != grant {
+		t.Fatalf("%s", got.Body)
+	}
 	revoke := func(token string) optest.Res {
 		return d.Do(deals.RevokeGrant, optest.Req{Token: token, Path: p, Body: m{}})
 	}
@@ -174,6 +195,8 @@ func TestEveryAskWithItsControls(t *testing.T) {
 	if a := d.money(); a.Released != 6000 || a.Held != 0 {
 		t.Fatal(a)
 	}
+	p["grant_id"] = grant
+	swap(m{"from": "a", "to": "b", "why": "c"}).Refused(409, "deal is not active")
 }
 
 func TestADeclineReturnsWhatIsHeldAndIsNoRepost(t *testing.T) {

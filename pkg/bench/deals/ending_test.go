@@ -280,7 +280,7 @@ func TestTheSealLaw(t *testing.T) {
 	bodies := map[string]m{"bench.deal.check-in": {"changed": "a", "now": "b", "next": "c", "progress_percent": 0}, "bench.message.post": {"reply": "x"},
 		"bench.step.restate-odds": {"declared_odds": 0.5}, "bench.step.flag": {"blocked": "a", "assuming": "b"}, "bench.step.fail": {"reason": "x"},
 		"bench.deal.withdraw": {"reason": "x", "kind": "compliance"}, "bench.outcome.file": {"note": "x"}, "person.step.answer": {"verdict": "approve"},
-		"person.step.save-draft": {"responses": []m{}}, "person.deal.end": {"reason": "x"}, "person.message.post": {"body": "x"}, "person.bid.accept": {"accept_rules": true}, "person.deal.report": {"text": "x"}}
+		"person.step.save-draft": {"responses": []m{}}, "person.deal.end": {"reason": "x"}, "person.message.post": {"body": "x"}, "person.bid.accept": {"accept_rules": true}, "person.deal.report": {"text": "x"}, "bench.grant.swap": {"from": "a", "to": "b", "why": "c"}}
 	for _, o := range deals.Operations {
 		token, good := rival, d.agent
 		if o.Auth == op.Person {

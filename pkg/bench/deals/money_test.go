@@ -78,7 +78,7 @@ func TestAnApprovalReleasesOnceHoweverOftenItIsSent(t *testing.T) {
 
 func TestApprovalAndLapseAtTheSameInstantMakeOneReleaseWithOneCause(t *testing.T) {
 	causes := map[string]int{}
-	for i := range 200 {
+	for i := range 100 {
 		w := newWorld(t)
 		d := w.signed(easy())
 		d.deliver()

@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	simSeeds = flag.Int("deals.seeds", 40, "simulated exchanges")
+	simSeeds = flag.Int("deals.seeds", 30, "simulated exchanges")
 	simFirst = flag.Uint64("deals.seed", 1, "the first seed; -deals.seeds=1 -deals.seed=N replays one")
 )
 
@@ -52,7 +52,7 @@ func TestSimulatedExchangesKeepEveryPromiseUnderFaults(t *testing.T) {
 			t.Fatalf("replay: go test ./pkg/bench/deals -run Simulated -deals.seeds=1 -deals.seed=%d", seed)
 		}
 	}
-	if *simSeeds < 40 {
+	if *simSeeds < 30 {
 		return
 	}
 	for _, want := range []string{"end resolved", "end declined", "end agent_failed", "end agent_withdrew", "end lapsed", "end expired", "end declined_by_agent",

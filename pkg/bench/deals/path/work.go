@@ -117,6 +117,16 @@ func (d *Deal) Flag(at time.Time, s *Step) error {
 	return nil
 }
 
+// Swap records that the agent moved to an equivalent tool behind the grant of a step
+// (bench.md 16.4). It changes nothing on the Path.
+func (d *Deal) Swap(at time.Time, s *Step) error {
+	if d.Status != Signed {
+		return NotActive
+	}
+	d.emit(Event{Word: record.GrantSwapped, At: at, Step: s.Number})
+	return nil
+}
+
 // Fail is the agent's own declaration that the step it holds cannot be done
 // (bench.md 12.2).
 func (d *Deal) Fail(at time.Time, s *Step, reason, test, exception string) error {
