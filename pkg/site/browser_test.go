@@ -238,6 +238,8 @@ func TestBrowserByKeyboard(t *testing.T) {
 		t.Errorf("what was typed comes back as %q", got)
 	}
 	b.do(chromedp.Focus(chromedp.ID("post-want")), chromedp.KeyEvent(" is not a want, this is one."),
+		chromedp.Focus(chromedp.ID("tile-something_else")), chromedp.KeyEvent(" "),
+		chromedp.Focus(chromedp.ID("post-finish_line-sentence")), chromedp.KeyEvent("It is here."),
 		chromedp.Focus(chromedp.ID("lane-free")), chromedp.KeyEvent(" "), chromedp.Focus(chromedp.CSS("main form > button")))
 	b.enter()
 	if got := ask[string](b, `document.querySelector("h1").textContent`); !strings.Contains(got, "this is one") {
@@ -258,9 +260,10 @@ func (b *tab) enter() {
 }
 
 // usable lists, in their order, what the Tab key must stop at: of radio buttons of one name
-// the one that is ticked.
+// the one that is ticked, or the first.
 const usable = `[...document.querySelectorAll("a[href], button, input, textarea, select, summary, [tabindex='0']")].filter(e =>
-  !e.disabled && e.type !== "hidden" && e.checkVisibility() && (e.type !== "radio" || e.checked || !document.querySelector("input[name='" + e.name + "']:checked")))`
+  !e.disabled && e.type !== "hidden" && e.checkVisibility() && (e.type !== "radio" ||
+  e === (document.querySelector("input[name='" + e.name + "']:checked") ?? document.querySelector("input[name='" + e.name + "']"))))`
 
 // stops presses Tab until the page is through.
 func (b *tab) stops(name string) {

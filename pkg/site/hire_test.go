@@ -185,6 +185,8 @@ func textOf(n *html.Node) string {
 func postByHand(t *testing.T, w *sitetest.World, b *sitetest.Browser) string {
 	t.Helper()
 	b.Get("/wants").Want(200, "You have not posted anything yet")
+	b.Get("/start").Form("post").Set("want", "Call me at +351 912 345 678 about a table for nine.").Set("finish_line.tile", "booking_on_calendar").Set("lane.kind", "free").
+		Send("").Want(200, "Posted, with something to check")
 	b.Get("/deals").Want(200, "No deal yet")
 	f := b.Get("/start").Form("post").Set("want", "A dinner table for nine people on Friday evening.").Set("finish_line.tile", "booking_on_calendar").
 		Set("finish_line.sentence", "A table for nine on Friday.").Set("lane.kind", "paid").Set("baseline.1", "No chain restaurants, please.").Set("location", "Lisbon")
@@ -197,6 +199,8 @@ func postByHand(t *testing.T, w *sitetest.World, b *sitetest.Browser) string {
 	target := strings.TrimPrefix(strings.TrimSuffix(b.At, "?said=posted"), "/wants/")
 	b.Form("note").Set("note", "Two of us come by wheelchair.").Send("").Want(200, "Your note is added", "Two of us come by wheelchair.")
 	b.Form("switches").Send("").Want(200, "Saved.")
+	b.Form("edit").Set("want", "A dinner table for nine people on Friday evening, please.").Send("").Want(200, "Saved.", "Friday evening, please.")
+	b.Form("edit").Set("want", "A dinner table for nine people on Friday evening.").Send("").Want(200, "Saved.")
 	b.Get("/wants").Want(200, "A dinner table for nine", "0 bids", "Open for bids")
 	return target
 }
@@ -318,7 +322,7 @@ func TestADealCanBeEnded(t *testing.T) {
 
 // post posts a want and returns its id.
 func post(b *sitetest.Browser, want string) string {
-	b.Get("/start").Form("post").Set("want", want).Set("finish_line.sentence", "It is done.").Set("lane.kind", "paid").Set("lane.ceiling_cents", "200").Send("").Want(200)
+	b.Get("/start").Form("post").Set("want", want).Set("finish_line.tile", "something_else").Set("finish_line.sentence", "It is done.").Set("lane.kind", "paid").Set("lane.ceiling_cents", "200").Send("").Want(200)
 	u, _ := url.Parse(b.At)
 	return strings.TrimPrefix(u.Path, "/wants/")
 }

@@ -42,10 +42,17 @@ func postWant(v *page.Visit) (*page.Answer, error) {
 		return nil, err
 	}
 	var out struct {
-		TargetID string `json:"target_id"`
+		TargetID string   `json:"target_id"`
+		Warnings []string `json:"warnings"`
 	}
 	if err := v.Do("person.want.post", page.Call{Body: body, Into: &out}); err != nil {
 		return nil, err
+	}
+	if len(out.Warnings) > 0 {
+		return &page.Answer{View: "posted", Title: "Posted, with something to check", Data: struct {
+			Path     string
+			Warnings []string
+		}{"/wants/" + out.TargetID, out.Warnings}}, nil
 	}
 	return &page.Answer{To: "/wants/" + out.TargetID + "?said=posted"}, nil
 }

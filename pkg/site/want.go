@@ -138,7 +138,7 @@ func (s *site) wantPages() []*page.Page {
 		{ID: "want.read", Path: "/wants/{id}", Auth: op.Person,
 			Calls: []string{"person.want.read", "person.want.bids", "person.finalist.name", "person.bid.reject", "person.want.note",
 				"person.want.close", "person.want.repost", "person.want.edit"},
-			Get: s.wantPage, Forms: forms{"pick": pickBid, "reject": rejectBid, "note": addNote, "close": closeWant, "repost": repostWant, "switches": setSwitches}},
+			Get: s.wantPage, Forms: forms{"pick": pickBid, "reject": rejectBid, "note": addNote, "close": closeWant, "repost": repostWant, "switches": setSwitches, "edit": editWant}},
 		{ID: "finalist.read", Path: "/wants/{id}/finalists/{bid}", Auth: op.Person,
 			Calls: []string{"person.want.read", "person.want.bids", "person.finalist.answers-read", "person.finalist.answers-save", "person.finalist.ask",
 				"person.finalist.unname", "person.bid.reject", "person.bid.accept"},
@@ -260,6 +260,13 @@ func repostWant(v *page.Visit) (*page.Answer, error) {
 		body["want"] = text
 	}
 	return onWant(v, "person.want.repost", body, "reposted")
+}
+
+// editWant changes the words, while no bid was filed against them.
+func editWant(v *page.Visit) (*page.Answer, error) {
+	get := func(name string) string { return strings.TrimSpace(v.Form.Get(name)) }
+	return onWant(v, "person.want.edit", map[string]any{"want": get("want"),
+		"finish_line": finishLine{get("finish_line.tile"), get("finish_line.sentence")}}, "saved")
 }
 
 func setSwitches(v *page.Visit) (*page.Answer, error) {
