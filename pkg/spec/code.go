@@ -32,7 +32,7 @@ func common(o *op.Operation) []*fault.Fault {
 		all = append(all, fault.NoCredential, fault.BareNotFound)
 	default:
 		all = append(all, fault.NoCredential)
-		if !o.Reads() {
+		if !o.Reads() && !o.Restricted {
 			all = append(all, restricted)
 		}
 	}
