@@ -227,6 +227,7 @@ func TestWithdrawing(t *testing.T) {
 		b.Save(c)
 		return err
 	})
+	w.Advance(time.Second)
 	second := w.file(m, target)
 	w.close(p, target)
 	w.withdraw(m, second).Refused(409, "cannot withdraw a expired bid")

@@ -49,7 +49,7 @@ func withdraw(c *op.Call, in WithdrawIn) (WithdrawOut, error) {
 	if !found || b.AgentID != c.Caller.ID {
 		return WithdrawOut{}, fault.New(fault.NotFound, "proposal not found", "")
 	}
-	if err := c.Fetch(wants.Key(b.TargetID), MoveKey(b.AgentID, "bid", b.ID)); err != nil {
+	if err := c.Fetch(wants.Key(b.TargetID), wants.BriefKey(b.TargetID), MoveKey(b.AgentID, "bid", b.ID)); err != nil {
 		return WithdrawOut{}, err
 	}
 	w, _, err := wants.Load(c, b.TargetID)
