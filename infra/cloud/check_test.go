@@ -510,13 +510,7 @@ var jobs = []check{
 			if len(list(a.Properties["AlarmActions"])) == 0 || text(a.Properties, "AlarmDescription") == "" {
 				bad = append(bad, a.String()+" tells nobody, or not what it means")
 			}
-			metrics := list(a.Properties["Metrics"])
-			if len(metrics) > maxMetrics {
-				bad = append(bad, fmt.Sprintf("%s has %d metrics", a, len(metrics)))
-			}
-			for _, m := range metrics {
-				watched[text(m, "MetricStat", "Metric", "MetricName")+" "+flat(dig(m, "MetricStat", "Metric", "Dimensions", 0, "Value"))] = true
-			}
+			watched[text(a.Properties, "MetricName")+" "+flat(dig(a.Properties, "Dimensions", 0, "Value"))] = true
 		}
 		want := []string{"5xx ${Api}", "Throttles <nil>", "WriteThrottleEvents guildhall", "ReadThrottleEvents guildhall"}
 		for _, f := range functions {

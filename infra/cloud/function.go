@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -178,23 +177,4 @@ func (d *deployment) schedule() {
 		Targets: []any{&awsevents.CfnRule_TargetProperty{Id: str("function"), Arn: d.fn.AttrArn(),
 			RetryPolicy: &awsevents.CfnRule_RetryPolicyProperty{MaximumRetryAttempts: num(tickRetries), MaximumEventAgeInSeconds: num(tickMaxAge.Seconds())}}}})
 	d.allow("events.amazonaws.com", rule.AttrArn())
-}
-
-// rate is a schedule in whole minutes.
-func rate(every time.Duration) string {
-	if every == time.Minute {
-		return "rate(1 minute)"
-	}
-	return "rate(" + fmtInt(int(every/time.Minute)) + " minutes)"
-}
-
-// names lists the physical names of the functions that satisfy a condition.
-func names(s plan.Settings, all []plan.Function, is func(plan.Function) bool) (out []string) {
-	for _, f := range all {
-		if is(f) {
-			out = append(out, functionName(s, f))
-		}
-	}
-	slices.Sort(out)
-	return out
 }
