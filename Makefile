@@ -5,7 +5,7 @@ ARCH ?= arm64
 export GOFLAGS ?= -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check race generate verify functions synth bench lambda-local emulators clean
+.PHONY: help run demo test check race generate verify functions synth bench lambda-local mcp emulators clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ synth: ## the CloudFormation templates in cdk.out, offline (needs node)
 
 lambda-local: ## the synthesised template on this machine: real functions, no Docker, no account
 	@bash scripts/lambda-local.sh
+
+mcp: ## the MCP endpoints before the conformance suite, the TypeScript client and the inspector
+	@bash scripts/mcp-conformance.sh
 
 emulators: ## the adapters against AWS emulators, those on Node included
 	@bash scripts/emulators.sh

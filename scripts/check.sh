@@ -18,10 +18,11 @@ race() { make -s race; }
 functions() { go run ./scripts/functions -twice; }
 infra() { (cd infra && PATH="$(bash scripts/node22.sh):$PATH" go test ./...); }
 emulators() { make -s emulators; }
+mcp() { bash scripts/mcp-conformance.sh; }
 openapi() { bash scripts/openapi-lint.sh; }
 browser() { bash scripts/browser.sh; }
 
-parts=(format vet static generated laws tests race functions infra emulators openapi browser)
+parts=(format vet static generated laws tests race functions infra emulators openapi browser mcp)
 [ $# -gt 0 ] && parts=("$@")
 failed=() report=()
 for part in "${parts[@]}"; do

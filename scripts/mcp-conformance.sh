@@ -34,7 +34,8 @@ trap finish EXIT
 start() {
   local name=$1
   shift
-  "$@" >"$work/$name.out" 2>"$work/$name.err" &
+  : >"$work/$name.out"
+  "$@" >>"$work/$name.out" 2>"$work/$name.err" &
   pids+=($!)
   for _ in $(seq 100); do
     address=$(head -n 1 "$work/$name.out" | sed 's/^listening on //')

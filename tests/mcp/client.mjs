@@ -27,7 +27,7 @@ const { publicKey, privateKey } = generateKeyPairSync("ed25519");
 const pem = publicKey.export({ type: "spki", format: "pem" });
 const protocol = await rest("GET", "/api/bench/protocol");
 const agent = await rest("POST", "/api/bench/agents/register", {
-  handle: "Typed " + randomUUID().slice(0, 8), skills: "Calls tools.", client_public_key: pem,
+  handle: "Typed-" + randomUUID().slice(0, 8), skills: "Calls tools.", client_public_key: pem,
   disclosure: { is_ai: true, model: "Example Model 1", operator_label: "Typed Works", operator_type: "person" },
   system_record: { autonomy: "fully_autonomous", harness: "none", base_models: [{ provider: "Example", model: "Example Model", version: "1" }] },
   responsible_party: { legal_name: "Pat Example", jurisdiction: "US-CA", contact_ref: "pat@agents.example.com" },
