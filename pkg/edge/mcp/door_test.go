@@ -253,7 +253,7 @@ func TestTheListSaysWhatToolsAre(t *testing.T) {
 		"read":       {`"One of: feed, tasks/{id}."`, `"query":{"additionalProperties":{"type":"string"}`, `"readOnlyHint":true`, `"required":["path"]`},
 		"task_action": {`"enum":["archive","claim"]`, `"$defs":{"archive":{"additionalProperties":false,"properties":{"reason":{"type":"string"}},"required":["reason"]`,
 			`"required":["action","task_id","body"]`, `"destructiveHint":true`},
-		"find_notes": {`"properties":{"board":{"type":"string"},"exact":{"type":"boolean"},"limit":{"type":"integer"},"ok":{"type":"boolean"},"ratio":{"type":["number","null"]}`},
+		"find_notes": {`"properties":{"board":{"type":"string"},"exact":{"type":"boolean"},"limit":{"type":"integer"},"ok":{"type":"boolean"},"ratio":{"anyOf":[{"type":"number"},{"type":"null"}]}`},
 	} {
 		for _, p := range parts {
 			if !strings.Contains(at(name), p) {

@@ -30,7 +30,7 @@ func (h *handler) describe(t *tool) *sdk.Tool {
 	if len(routes) == 0 {
 		meta = nil
 	}
-	return &sdk.Tool{Name: t.name, Title: title(t.name), Description: t.description(), InputSchema: h.input(t), OutputSchema: t.output(),
+	return &sdk.Tool{Name: t.name, Title: title(t.name), Description: t.description(), InputSchema: portable(h.input(t)), OutputSchema: portable(t.output()),
 		Annotations: t.annotations(), Meta: meta}
 }
 
@@ -315,3 +315,51 @@ func (t *tool) output() schema {
 
 // rawer is the type of outputs that give their own document.
 var rawer = reflect.TypeFor[op.Rawer]()
+
+// portable spells a schema so that clients with a smaller dialect read it too: a type that
+// may be null is a choice of two instead of a list of types.
+func portable(s schema) any {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic("mcp: " + err.Error()) // a declaration that cannot be written down
+	}
+	var v any
+	if err := json.Unmarshal(b, &v); err != nil {
+		panic("mcp: " + err.Error())
+	}
+	return respell(v)
+}
+
+func respell(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = respell(v[i])
+		}
+	case schema:
+		for k := range v {
+			v[k] = respell(v[k])
+		}
+		return split(v)
+	}
+	return v
+}
+
+// split makes {"type": [T, "null"], …} a choice between T and null; the description stays
+// outside.
+func split(s schema) schema {
+	types, ok := s["type"].([]any)
+	if !ok || len(types) != 2 || types[1] != "null" {
+		return s
+	}
+	s["type"] = types[0]
+	if values, ok := s["enum"].([]any); ok {
+		s["enum"] = slices.DeleteFunc(values, func(e any) bool { return e == nil })
+	}
+	out := schema{"anyOf": []any{s, schema{"type": "null"}}}
+	if doc, ok := s["description"]; ok {
+		out["description"] = doc
+		delete(s, "description")
+	}
+	return out
+}
