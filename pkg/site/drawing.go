@@ -18,6 +18,11 @@ type blockView struct {
 	Other    *blockInput
 }
 
+// Line tells whether the block is one input that its title labels.
+func (v blockView) Line() bool {
+	return v.Control == controlText || v.Control == controlArea || v.Control == controlDate
+}
+
 // blockInput is one input of a block.
 type blockInput struct {
 	Name, Kind, Label, Hint, Value string

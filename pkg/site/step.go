@@ -147,6 +147,9 @@ type stepView struct {
 // May tells whether the person can give a verdict now.
 func (s stepView) May(verdict string) bool { return slices.Contains(s.Step.Controls, verdict) }
 
+// Delivered tells whether anything but a note was handed over.
+func (s stepView) Delivered() bool { return slices.ContainsFunc(s.Step.Cards, card.Shown) }
+
 // Button is what the approving button says: the dollars that move with it.
 func (s stepView) Button() string {
 	word := "Approve"
