@@ -46,6 +46,8 @@ type Response struct {
 	Header map[string]string
 	Body   []byte // JSON; nil when Raw is set
 	Raw    *Raw
+	// Beside are members that REST puts beside the enveloped body (Besider).
+	Beside map[string]any
 	Fault  *fault.Fault // the refusal, for the log
 	// Attempts is how often the operation decided; Caller who called, for the log.
 	Attempts int
@@ -71,6 +73,10 @@ type Rawer interface{ Raw() *Raw }
 
 // Statuser is implemented by outputs that choose their success status.
 type Statuser interface{ StatusCode() int }
+
+// Besider is implemented by outputs with members that stand beside the data of a REST
+// answer and that MCP does not have (Commons).
+type Besider interface{ Beside() map[string]any }
 
 // Headerer is implemented by outputs that own response headers.
 type Headerer interface{ Headers() map[string]string }
@@ -444,7 +450,7 @@ func (e *Engine) authenticate(c *Call, o *Operation, r *Request, in *input) erro
 	case !who.Has(o.Scope):
 		return fault.NoCredential.Say("This credential does not carry the scope this call needs.").With("missing_scope", o.Scope)
 	case who.Restricted && !o.Reads() && !o.Restricted:
-		return fault.New(fault.Forbidden, "account_restricted", "The operator has taken away this account's right to write.")
+		return o.RestrictedFault()
 	}
 	return nil
 }

@@ -267,6 +267,9 @@ type Dialect struct {
 	StrictQuery bool
 	// Problem words a field problem as a fault; nil takes the default.
 	Problem func(Problem) error
+	// Restricted is the refusal of an account that lost its right to write; nil takes the
+	// default.
+	Restricted *fault.Fault
 	// Refuse gives a refusal the form of the context's error body; nil leaves it as it is.
 	Refuse func(*fault.Fault) *fault.Fault
 }
@@ -285,6 +288,11 @@ func dialectOf(context string) Dialect {
 
 // Dialect is how the operation's context words its envelopes.
 func (o *Operation) Dialect() Dialect { return dialectOf(o.Context()) }
+
+// RestrictedFault is how the operation refuses an account that lost its right to write.
+func (o *Operation) RestrictedFault() *fault.Fault { return cmp.Or(o.Dialect().Restricted, restricted) }
+
+var restricted = fault.New(fault.Forbidden, "account_restricted", "The operator has taken away this account's right to write.")
 
 // Word says a field problem as the operation's context words it.
 func (o *Operation) Word(p *Problem) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
 
 	"guildhall/pkg/fault"
@@ -19,6 +20,9 @@ func (o *Operation) respond(out any, headers map[string]string) (*Response, erro
 		for n, v := range h.Headers() {
 			res.Header[n] = v
 		}
+	}
+	if b, ok := out.(Besider); ok {
+		res.Beside = b.Beside()
 	}
 	if r, ok := out.(Rawer); ok {
 		if raw := r.Raw(); raw != nil {
@@ -106,10 +110,18 @@ func FaultBody(f *fault.Fault) []byte {
 	return append(b, rest[1:]...)
 }
 
-// Envelope wraps a REST success as its context's dialect says (Commons: {"data": …}).
-func (o *Operation) Envelope(body []byte) []byte {
+// Envelope wraps a REST success as its context's dialect says (Commons: {"data": …}), with
+// what stands beside it.
+func (o *Operation) Envelope(res *Response) []byte {
 	if !dialectOf(o.Context()).Data {
-		return body
+		return res.Body
 	}
-	return append(append([]byte(`{"data":`), body...), '}')
+	b := append([]byte(`{"data":`), res.Body...)
+	for _, name := range slices.Sorted(maps.Keys(res.Beside)) {
+		member, err := marshal(map[string]any{name: res.Beside[name]})
+		if err == nil {
+			b = append(append(b, ','), member[1:len(member)-1]...)
+		}
+	}
+	return append(b, '}')
 }

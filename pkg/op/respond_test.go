@@ -94,7 +94,7 @@ func TestDialectsWordTheEnvelopes(t *testing.T) {
 	r := req{Token: x.maker(), Body: `{"name":"a"}`, Path: shelf("s")}
 	for context, want := range map[string]string{"plain": `{"n":1}`, "wrapped": `{"data":{"n":1}}`, "worded": `{"ok":true,"n":1}`} {
 		o := declare(context)
-		if got := string(o.Envelope(x.call(o, r).Body)); got != want {
+		if got := string(o.Envelope(x.call(o, r))); got != want {
 			t.Errorf("%s: %s", context, got)
 		}
 	}
@@ -108,6 +108,23 @@ func TestDialectsWordTheEnvelopes(t *testing.T) {
 
 type part struct {
 	N int `json:"n"`
+}
+
+type placed struct{ part }
+
+func (placed) Beside() map[string]any {
+	return map[string]any{"url": "http://a/?b&c", "also": 1}
+}
+
+func TestWhatStandsBesideTheDataIsRESTsAlone(t *testing.T) {
+	op.Speak("wrapped", op.Dialect{Data: true})
+	x := newExchange(t)
+	o := op.Declare(meta(func(m *op.Meta) { m.ID, m.Idempotent = "wrapped.thing.place", op.KeyIgnored }),
+		func(*op.Call, thingIn) (placed, error) { return placed{part{2}}, nil })
+	res := x.call(o, req{Token: x.maker(), Body: `{"name":"a"}`, Path: shelf("s")})
+	if want := `{"data":{"n":2},"also":1,"url":"http://a/?b&c"}`; string(o.Envelope(res)) != want || string(res.Body) != `{"n":2}` {
+		t.Errorf("%s and %s", o.Envelope(res), res.Body)
+	}
 }
 
 func TestAWebhookGetsItsBodyUntouched(t *testing.T) {

@@ -33,7 +33,7 @@ func common(o *op.Operation) []*fault.Fault {
 	default:
 		all = append(all, fault.NoCredential)
 		if !o.Reads() && !o.Restricted {
-			all = append(all, restricted)
+			all = append(all, o.RestrictedFault())
 		}
 	}
 	switch o.Idempotent {

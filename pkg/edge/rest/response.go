@@ -46,7 +46,7 @@ func (c *exchange) json(res *op.Response) {
 	body := res.Body
 	switch {
 	case res.Fault == nil && c.route != nil:
-		body = c.route.op.Envelope(body)
+		body = c.route.op.Envelope(res)
 	case res.Fault != nil && res.Fault.Kind == fault.Internal:
 		body = op.FaultBody(res.Fault.With("request_id", c.id))
 	}
