@@ -51,9 +51,6 @@ func worded(o *op.Operation, keyword string) *fault.Fault {
 	return fault.From(o.Word(&op.Problem{Field: "field", Name: "field", Keyword: keyword}))
 }
 
-// restricted is a refusal the operations layer words itself.
-var restricted = fault.New(fault.Forbidden, "account_restricted", "")
-
 // hasBody tells whether an operation reads a JSON body with anything in it.
 func hasBody(o *op.Operation) bool {
 	s := o.Body()
