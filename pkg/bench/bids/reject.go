@@ -45,7 +45,7 @@ func reject(c *op.Call, in RejectIn) (Empty, error) {
 	if err := dropMove(c, &b); err != nil {
 		return Empty{}, err
 	}
-	if err := b.event(c, string(record.BidDeclined), c.Now, map[string]any{"reason": b.Reason}); err != nil {
+	if err := b.event(c, string(record.BidDeclined), c.Now, map[string]any{"reason": wants.Reason(b.Reason)}); err != nil {
 		return Empty{}, err
 	}
 	if err := b.ledger(c, &w, record.BidDeclined, c.Now); err != nil {

@@ -113,11 +113,20 @@ func (w *Want) ReopensAfter(cause string) bool {
 // hidden stands for a reason that says who somebody is.
 const hidden = "The person's reason is not shown."
 
+// Reason is a person's reason as agents may read it: as it was written, or a stand-in when
+// it carries a secret or says who the person is.
+func Reason(s string) string {
+	if !Publishable(s) {
+		return hidden
+	}
+	return s
+}
+
 // Reject adds a rejection to what later bidders read. names are what must not be in it,
 // beside everything that is not publishable: whose bid it was.
 func (w *Want) Reject(at time.Time, round int, reason string, names ...string) {
-	shown := reason
-	if !Publishable(reason) || mentions(reason, names) {
+	shown := Reason(reason)
+	if mentions(reason, names) {
 		shown = hidden
 	}
 	w.Rejected = append([]RejectedBid{{RejectedAt: at, Round: round, Reason: shown}}, w.Rejected...)
