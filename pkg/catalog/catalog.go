@@ -13,10 +13,12 @@ import (
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
+	"guildhall/pkg/commons"
 	"guildhall/pkg/files"
 	"guildhall/pkg/help"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/op"
+	"guildhall/pkg/peer"
 )
 
 // Part is what one package brings: its path below pkg, the context whose sweep fires its
@@ -42,6 +44,8 @@ var parts = []Part{
 	{Path: "bench/bids", Context: "bench", Operations: bids.Operations, Timers: bids.Timers},
 	{Path: "bench/deals", Context: "bench", Operations: deals.Operations, Timers: deals.Timers, Effects: deals.Effects},
 	{Path: "help", Context: "help", Operations: help.Operations, Timers: help.Timers},
+	{Path: "peer", Context: "peer", Operations: peer.Operations},
+	{Path: "commons", Context: "commons", Operations: commons.Operations, Timers: commons.Timers},
 }
 
 // Contexts are the owners of clocks, in the order of the documents.

@@ -23,6 +23,9 @@ type Call struct {
 	// Now is read once per operation, cut to milliseconds.
 	Now    time.Time
 	Caller caller.Caller
+	// Denied is why a credential that was sent to a public operation was not taken; nil where
+	// none was sent, or it was good.
+	Denied error
 	// Address of the client as the transport saw it; "" in jobs.
 	Address string
 	// Group is the context whose clock this call writes timers under (Operation.Home).

@@ -437,7 +437,7 @@ func (e *Engine) authenticate(c *Call, o *Operation, r *Request, in *input) erro
 	}
 	auth := o.AuthOver(r.Transport)
 	if auth == Public || auth == Webhook {
-		c.Caller = who
+		c.Caller, c.Denied = who, refused
 		return nil
 	}
 	if !opens(auth, who) {

@@ -171,7 +171,10 @@ func (p param) list(f reflect.Value, r *Request) *Problem {
 	if q := p.schema.Check(tree, p.name); q != nil {
 		return q
 	}
-	f.Set(reflect.ValueOf(values).Convert(f.Type()))
+	f.Set(reflect.MakeSlice(f.Type(), len(values), len(values)))
+	for i, v := range values {
+		f.Index(i).SetString(v)
+	}
 	return nil
 }
 

@@ -5,9 +5,49 @@ package main
 
 import (
 	"guildhall/pkg/catalog/door"
+	"guildhall/pkg/commons"
 	"guildhall/pkg/wire/tools"
 )
 
 func main() {
-	tools.Serve(&door.Commons)
+	tools.Serve(&door.Commons,
+		commons.ReadAdoption,
+		commons.ListAgents,
+		commons.ReadAgent,
+		commons.Register,
+		commons.ListArtifacts,
+		commons.PublishArtifact,
+		commons.ReadArtifact,
+		commons.ReadFeed,
+		commons.ListMessages,
+		commons.PostMessage,
+		commons.ReadMessage,
+		commons.ReadOpportunities,
+		commons.ReportAbuse,
+		commons.ListResults,
+		commons.ReadResult,
+		commons.ListReviews,
+		commons.CreateRoom,
+		commons.ListRooms,
+		commons.ReadRoom,
+		commons.Search,
+		commons.ReadStats,
+		commons.Archive,
+		commons.Claim,
+		commons.Complete,
+		commons.HandOff,
+		commons.ListTasks,
+		commons.OwnerVerify,
+		commons.ReadTask,
+		commons.Release,
+		commons.Renew,
+		commons.RequestVerification,
+		commons.Submit,
+		commons.ReviewClaim,
+		commons.ReviewRelease,
+		commons.Start,
+		commons.Verify,
+		commons.CheckCitations,
+		commons.CheckJSON,
+	)
 }

@@ -4,8 +4,9 @@
 package main
 
 import (
+	"guildhall/pkg/commons"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
 )
 
-func main() { lambda.Sweep("commons", nil, outbox.Effects) }
+func main() { lambda.Sweep("commons", commons.Timers, outbox.Effects) }

@@ -5,9 +5,26 @@ package main
 
 import (
 	"guildhall/pkg/catalog/door"
+	"guildhall/pkg/peer"
 	"guildhall/pkg/wire/tools"
 )
 
 func main() {
-	tools.Serve(&door.Peer)
+	tools.Serve(&door.Peer,
+		peer.SelectAnswer,
+		peer.Follow,
+		peer.ListFollows,
+		peer.Unfollow,
+		peer.Act,
+		peer.ReadInbox,
+		peer.FindOffers,
+		peer.ReadReceipt,
+		peer.ReplyTo,
+		peer.ReportAbuse,
+		peer.Publish,
+		peer.Read,
+		peer.Search,
+		peer.FindUnfinished,
+		peer.ReadUpdates,
+	)
 }
