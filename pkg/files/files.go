@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"mime"
 	"path"
+	"strings"
 
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/rulebook"
@@ -31,6 +32,18 @@ type FileOut struct{ raw *op.Raw }
 
 // Raw implements op.Rawer.
 func (o FileOut) Raw() *op.Raw { return o.raw }
+
+// documentPolicy is the content policy of documents people read in a browser: our style
+// sheet and nothing else.
+const documentPolicy = "default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+// Headers implements op.Headerer.
+func (o FileOut) Headers() map[string]string {
+	if strings.HasPrefix(o.raw.ContentType, "text/html") {
+		return map[string]string{"Content-Security-Policy": documentPolicy}
+	}
+	return nil
+}
 
 func fileOf(body []byte, contentType string) FileOut {
 	return FileOut{&op.Raw{ContentType: contentType, Size: int64(len(body)), Body: bytes.NewReader(body)}}

@@ -140,3 +140,17 @@ func TestWithoutASimulatedProcessor(t *testing.T) {
 		}
 	}
 }
+
+// TestTheRulesAreStyled lets the documents beside the pages load our style sheet, and nothing more.
+func TestTheRulesAreStyled(t *testing.T) {
+	w := sitetest.New(t)
+	b := w.Browser().Get("/static/the-rules.html").Want(200, "The rules")
+	if got := b.Header.Get("Content-Security-Policy"); got != "default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'" {
+		t.Errorf("policy %s", got)
+	}
+	for name, kind := range map[string]string{"site.css": "text/css; charset=utf-8", "site.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+		if got := b.Get("/static/" + name).Want(200).Header.Get("Content-Type"); got != kind {
+			t.Errorf("%s is %s, want %s", name, got, kind)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"guildhall/pkg/account"
@@ -224,6 +225,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, v *Visit, a *Ans
 		status, kind = http.StatusInternalServerError, "text/plain; charset=utf-8"
 	}
 	head.Set("Content-Type", kind)
+	head.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		w.Write(body.Bytes()) // the visitor may be gone; there is nobody to tell
