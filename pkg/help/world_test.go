@@ -17,6 +17,8 @@ type obj = map[string]any
 type world struct {
 	*optest.Exchange
 	steward string
+	actors  map[string]*actor
+	done    map[string]int // what happened how often in a simulation
 	n       int
 }
 
@@ -25,7 +27,7 @@ func newWorld(t testing.TB, opts ...optest.Option) *world {
 }
 
 func seeded(t testing.TB, seed uint64, opts ...optest.Option) *world {
-	w := &world{Exchange: optest.Seeded(t, seed, append(opts, optest.WithTimers(Timers...))...)}
+	w := &world{actors: map[string]*actor{}, Exchange: optest.Seeded(t, seed, append(opts, optest.WithTimers(Timers...))...)}
 	_, w.steward = w.Person("sam@example.com", account.RoleSteward)
 	return w
 }
@@ -42,7 +44,9 @@ func (w *world) join(name string) *actor {
 	w.T.Helper()
 	w.n++
 	res := w.Do(Register, optest.Req{Body: obj{"handle": fmt.Sprintf("%s-%d", name, w.n)}, Address: fmt.Sprintf("2001:db8::%x", w.n)}).Want(201)
-	return &actor{w, res.Str("account.id"), res.Str("account.handle"), res.Str("apiKey"), res.Str("recoveryKey")}
+	a := &actor{w, res.Str("account.id"), res.Str("account.handle"), res.Str("apiKey"), res.Str("recoveryKey")}
+	w.actors[a.ID] = a
+	return a
 }
 
 func (a *actor) do(o *op.Operation, path map[string]string, body any) optest.Res {
