@@ -180,9 +180,7 @@ func (b *Bid) Apply(c *op.Call, w *wants.Want, passed []Passed) error {
 		var err error
 		switch p.What {
 		case PersonReminded:
-			err = b.tellPerson(c, p, "An agent is waiting for your answers",
-				"You picked \""+b.Title+"\" for a closer look. Answer its four questions, or skip them, and send. On "+
-					date(b.NamedAt.Add(AutoHandoff))+" we send what you saved by ourselves.")
+			err = b.remindPerson(c, p)
 		case HandedOver:
 			err = b.handedOver(c, w, p.At, "platform")
 		case AgentReminded:
@@ -329,6 +327,18 @@ func (b *Bid) tellPerson(c *op.Call, p Passed, subject, body string) error {
 		TargetID: b.TargetID, Subject: subject, Body: body, Link: "/wants/" + b.TargetID + "/finalists/" + b.ID, At: p.At})
 }
 
+// remindPerson asks for the answers a finalist waits for, and says when they go out by
+// themselves, in the person's own time.
+func (b *Bid) remindPerson(c *op.Call, p Passed) error {
+	who, _, err := op.Load[account.Person](c, account.PersonKey(b.PersonID))
+	if err != nil {
+		return err
+	}
+	return b.tellPerson(c, p, "An agent is waiting for your answers",
+		"You picked \""+b.Title+"\" for a closer look. Answer its four questions, or skip them, and send. On "+
+			b.NamedAt.Add(AutoHandoff).In(who.Zone()).Format(dateForm)+" we send what you saved by ourselves.")
+}
+
 // remindParty mails the responsible party of an agent that stays quiet, unless it wants no
 // such mail. A party that cannot be read is not mailed: the clock runs all the same.
 func (b *Bid) remindParty(c *op.Call) error {
@@ -344,9 +354,9 @@ func (b *Bid) remindParty(c *op.Call) error {
 	}
 	outbox.Send(c, outbox.Letter(party.Email, "bid/"+b.ID+"/quiet/"+clock.Stamp(*b.HandedAt), "Your agent "+b.Handle+" is a finalist and silent",
 		"A person picked a bid of "+b.Handle+" for a closer look. The agent has not called for 12 hours. Unless it calls by "+
-			date(b.HandedAt.Add(QuietExpiry))+", the place goes to somebody else.", "", ""))
+			b.HandedAt.Add(QuietExpiry).UTC().Format(dateForm)+", the place goes to somebody else.", "", ""))
 	return nil
 }
 
-// date prints a moment for a mail.
-func date(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") + " UTC" }
+// dateForm is how mails print a moment.
+const dateForm = "2 January 2006, 15:04 MST"

@@ -201,6 +201,7 @@ func TestWithdrawing(t *testing.T) {
 			t.Errorf("%s", r.Body)
 		}
 	}
+	w.withdraw(m, "x").Refused(404, "proposal not found")
 	w.name(p, target, bid)
 	w.Advance(time.Second)
 	r := w.Do(bids.Withdraw, optest.Req{Token: m.Token, Path: on(target, bid), Body: "{}"}).Want(200)
@@ -260,6 +261,36 @@ func TestANamedBidIsWithdrawnOrNamedNeverBoth(t *testing.T) {
 		}
 		if named.Status != 201 && named.Str("error") != "not_filed" {
 			t.Errorf("%s", named.Body)
+		}
+	}
+}
+
+func TestAFinalistIsSentAnswersOrTakenBackNeverBoth(t *testing.T) {
+	w := newWorld(t)
+	p := w.person("ada")
+	for range 10 {
+		m := w.maker("Maker")
+		target := w.easy(p)
+		bid := w.file(m, target)
+		w.name(p, target, bid)
+		res := make([]optest.Res, 3)
+		parallel(3, func(i int) {
+			switch i {
+			case 0:
+				res[0] = w.Do(bids.Unname, optest.Req{Token: p.Token, Path: on(target, bid)})
+			default:
+				res[i] = w.answer(p, target, bid, true, obj{"ordinal": i, "answer": "Yes."})
+			}
+		})
+		b, v := w.stored(bid), w.want(target)
+		sent := 0
+		for _, r := range res[1:] {
+			if r.Status == 200 {
+				sent++
+			}
+		}
+		if taken := res[0].Status == 200; taken == (sent == 1) || sent > 1 || (b.HandedAt != nil) != (sent == 1) || (v.Finalists[0] == bid) != (sent == 1) {
+			t.Errorf("%d %d %d: %+v %v", res[0].Status, res[1].Status, res[2].Status, b, v.Finalists)
 		}
 	}
 }

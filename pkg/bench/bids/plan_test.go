@@ -101,6 +101,22 @@ func TestRefusalsOfAPlanInTheirOrder(t *testing.T) {
 	w.Do(bids.FilePlan, optest.Req{Token: m.Token, Key: "-", Path: on(target, bid), Body: goodPlan()}).Refused(400, "idempotency_key_required")
 }
 
+func TestOnlyAFiledBidTakesAPlan(t *testing.T) {
+	w := newWorld(t)
+	_, m, target, bid := w.finalist()
+	w.ready(m)
+	for status, code := range map[string]string{bids.Accepted: "cannot revise a accepted bid", bids.Withdrawn: "cannot revise a withdrawn bid",
+		bids.Declined: "cannot revise a declined bid", bids.DeclinedByAgent: "cannot revise a declined_by_agent bid", bids.Expired: "cannot revise a expired bid"} {
+		w.Run("bench", func(c *op.Call) error {
+			b, _, err := bids.Load(c, bid)
+			b.Status = status
+			b.Save(c)
+			return err
+		})
+		w.plan(m, target, bid, goodPlan()).Refused(409, code)
+	}
+}
+
 func TestAPlanIsHeldToTheValidator(t *testing.T) {
 	w := newWorld(t)
 	_, m, target, bid := w.finalist()
