@@ -18,6 +18,7 @@ import (
 type change struct {
 	c *op.Call
 	d *path.Deal
+	n int // number of the event that is being applied, of all of the deal's
 	// data completes an event for the agent's feed with what the deal does not store.
 	data map[record.Word]map[string]any
 
@@ -44,6 +45,7 @@ func (x *change) commit() error {
 		return err
 	}
 	for i := range events {
+		x.n = x.d.Events - len(events) + i + 1
 		if err := x.apply(&events[i]); err != nil {
 			return err
 		}

@@ -10,10 +10,10 @@
 //	bench.DEAL#<id> / DOC#<receipt id>                the text or document of an outcome
 //	bench.DEAL#<id> / STEP#<nn>#MSG#<time>#<n>        an entry of a step's thread
 //	bench.DEAL#<id> / STEP#<nn>#ODDS                  a step's restated odds, oldest first
-//	bench.DEAL#<id> / STEP#<nn>#OUT#<time>#<id>       the head of an outcome or item
+//	bench.DEAL#<id> / STEP#<nn>#OUT#<time>#<n>#<id>   the head of an outcome or item
 //	bench.DEAL#<id> / STEP#<nn>#RESP                  the person's answers to a step's blocks
 //	bench.PERSON#<person id> / DEAL#<time>#<id>       a person's deals
-//	bench.PERSON#<person id> / FEED#<time>#<id>       a notice to a person
+//	bench.PERSON#<person id> / FEED#<time>#<n>#<id>   a notice to a person
 //	bench.TARGET#<target id> / DEAL#<agent id>        an agent's latest deal on a target
 //	bench.TARGET#<target id> / CHECKOUT               the open checkout of a want
 //	bench.CHECKOUT#<id> / ROOT                        a checkout

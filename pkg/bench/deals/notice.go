@@ -26,10 +26,13 @@ type Notice struct {
 	At      time.Time `json:"at"`
 }
 
-// FeedKey is a notice's row in its person's feed.
-func FeedKey(person string, at time.Time, id string) table.Key {
-	return table.Key{PK: "bench.PERSON#" + person, SK: stamped("FEED#", at, id)}
+// FeedKey is a notice's row in its person's feed. n keeps the order of a deal's notices of
+// one moment.
+func FeedKey(person string, at time.Time, n int, id string) table.Key {
+	return table.Key{PK: "bench.PERSON#" + person, SK: stamped(feedPrefix, at, fmt.Sprintf("%06d", n)+"#"+id)}
 }
+
+const feedPrefix = "FEED#"
 
 // EffectNotice is the mail of a notice.
 const EffectNotice = "bench.notice"
@@ -73,8 +76,12 @@ func sendNotice(c *op.Call, t op.Fired) (any, error) {
 // its permanent key. mailed is false for what is only recorded, always is true for what
 // even those get who turned mail off.
 func Tell(c *op.Call, person string, n Notice, mailed, always bool) {
+	tell(c, person, 0, n, mailed, always)
+}
+
+func tell(c *op.Call, person string, order int, n Notice, mailed, always bool) {
 	id := c.NewID()
-	c.Create(FeedKey(person, n.At, id), n)
+	c.Create(FeedKey(person, n.At, order, id), n)
 	if mailed {
 		c.Effect(EffectNotice, "notice:"+id, letter{person, "notice:" + id, always, n})
 	}
@@ -93,7 +100,7 @@ func (x *change) notify(e *path.Event) error {
 		n.StepID = s.ID
 		n.Link += "/steps/" + strconv.Itoa(s.Number)
 	}
-	Tell(x.c, d.PersonID, n, !e.Overtaken, e.Word == record.AskReminded)
+	tell(x.c, d.PersonID, x.n, n, !e.Overtaken, e.Word == record.AskReminded)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"guildhall/pkg/bench/deals/path"
@@ -160,7 +161,7 @@ func receiptOf(o *Outcome, s *path.Step) FileOut {
 
 // putOutcome stages an outcome and what is kept of it.
 func putOutcome(c *op.Call, d *path.Deal, s *path.Step, o *Outcome, kept *Kept) {
-	c.Create(child(d.ID, stamped(outPrefix(s.Number), o.FiledAt, o.ID)), o)
+	c.Create(child(d.ID, stamped(outPrefix(s.Number), o.FiledAt, fmt.Sprintf("%06d#%s", d.Events, o.ID))), o)
 	if kept != nil {
 		c.Create(docKey(d.ID, o.ID), kept)
 	}

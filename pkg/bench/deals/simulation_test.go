@@ -2,8 +2,11 @@ package deals_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"fmt"
+	"hash"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -38,7 +41,11 @@ type sim struct {
 	deals []*deal
 	seen  map[string]int
 	calls int
+	trace hash.Hash // of every call with its answer, and every timer
 }
+
+// log adds to the trace.
+func (s *sim) log(parts ...any) { fmt.Fprintln(s.trace, parts...) }
 
 // TestSimulatedExchangesKeepEveryPromiseUnderFaults lets people and agents call at random
 // while the store fails before and after its effects, loses and repeats calls, timers fire
@@ -52,24 +59,59 @@ func TestSimulatedExchangesKeepEveryPromiseUnderFaults(t *testing.T) {
 			t.Fatalf("replay: go test ./pkg/bench/deals -run Simulated -deals.seeds=1 -deals.seed=%d", seed)
 		}
 	}
-	if *simSeeds < 30 {
-		return
+	enough(t, seen)
+}
+
+// reached is what a run must reach: every ending, every kind of fault of the store and the
+// processor, every clock and effect, and the refusals of every call.
+var reached = []string{
+	"end resolved", "end declined", "end agent_failed", "end agent_withdrew", "end lapsed", "end expired", "end declined_by_agent", "end pick_lapsed",
+	"status 200", "status 201", "status 409", "status 422", "status 503",
+	"fault fail_before", "fault fail_after", "fault conflict", "fault throttle", "fault duplicate", "fault drop",
+	"timer twice", "timer lost", "job died", "pay timeout_after_effect", "pay fail",
+	"fired deal.countersign", "fired deal.pulse", "fired deal.time", "fired deal.lapse", "fired deal.liveness",
+	"fired bench.notice", "fired money.release", "fired money.return",
+	"refused already_signed", "refused countersign_pending", "refused deal is not active", "refused step is not agent_working",
+	"refused progress_backward", "refused progress_skipped", "refused progress_not_100", "refused out_of_turn_filing", "refused document_required",
+	"refused step_not_waiting", "refused verdict_not_offered", "refused rounds_used_up", "refused score_required",
+	"refused this step is closed and owes no reply",
+}
+
+// enough holds a run to what it must reach: once in the small run of every test, 100 times
+// in one of 1,000 exchanges.
+func enough(t *testing.T, seen map[string]int) {
+	t.Helper()
+	least := min(100, *simSeeds/10)
+	if *simSeeds < 1000 {
+		least = 1
 	}
-	for _, want := range []string{"end resolved", "end declined", "end agent_failed", "end agent_withdrew", "end lapsed", "end expired", "end declined_by_agent",
-		"status 200", "status 201", "status 409", "status 422", "status 503", "fault fail_before", "fault fail_after", "fault conflict", "fault throttle",
-		"fault duplicate", "fault drop", "timer twice", "timer lost", "pay timeout_after_effect", "pay fail"} {
-		if seen[want] < 1 {
-			t.Errorf("%s happened %d times: %v", want, seen[want], seen)
+	for _, k := range reached {
+		if *simSeeds > 30 {
+			fmt.Printf("  %9d  %s\n", seen[k], k)
+		}
+		if *simSeeds >= 30 && seen[k] < least {
+			t.Errorf("%s happened %d times", k, seen[k])
 		}
 	}
 }
 
-func simulate(t *testing.T, seed uint64, seen map[string]int) {
-	s := &sim{seed: seed, r: rand.New(rand.NewPCG(seed, 11)), seen: seen}
+// TestASeedReplaysToTheSameTrace: what a seed does depends on the seed alone.
+func TestASeedReplaysToTheSameTrace(t *testing.T) {
+	for seed := range uint64(3) {
+		first, second := simulate(t, seed, map[string]int{}), simulate(t, seed, map[string]int{})
+		if first != second {
+			t.Errorf("seed %d: trace %s, then %s", seed, first, second)
+		}
+	}
+}
+
+// simulate runs one exchange and returns the hash of its trace.
+func simulate(t *testing.T, seed uint64, seen map[string]int) string {
+	s := &sim{trace: sha256.New(), seed: seed, r: rand.New(rand.NewPCG(seed, 11)), seen: seen}
 	s.world = newWorld(t, optest.WithStore(func(in table.Store) table.Store { s.store = faulty.Wrap(in); return s.store }))
 	for i := range 3 {
 		d := s.picked(s.plan())
-		if i > 0 {
+		if i > 0 || s.r.IntN(4) == 0 {
 			d.sign().Want(200)
 		}
 		s.deals = append(s.deals, d)
@@ -88,6 +130,7 @@ func simulate(t *testing.T, seed uint64, seen map[string]int) {
 		s.holds(d)
 	}
 	s.finish()
+	return hex.EncodeToString(s.trace.Sum(nil))
 }
 
 // plan is a random bid of three steps (the wants are unbanded).
@@ -130,6 +173,9 @@ func (s *sim) sweep(until time.Time, mood int) {
 			return
 		}
 		at := f.Due
+		if mood > 1 && mood < 5 { // the sweep comes late and finds everything at once
+			at = until
+		}
 		if at.Before(s.Now()) {
 			at = s.Now()
 		}
@@ -171,6 +217,8 @@ func (s *sim) due(until time.Time) (row table.Row, f op.Fired, ok bool) {
 
 // fire does what the sweep does with one row; an error leaves the row for the next time.
 func (s *sim) fire(row table.Row, f op.Fired, at time.Time) {
+	s.log(f.Kind, f.Subject, clock.Stamp(at))
+	s.seen["fired "+f.Kind]++
 	ctx := pay.With(context.Background(), s.bank, hookSecret)
 	for _, k := range s.Timers {
 		if k.Kind == f.Kind {
@@ -206,7 +254,8 @@ func (s *sim) effect(ctx context.Context, row table.Row, f op.Fired, k op.Effect
 		result, failed = k.Do(c, f)
 		return nil
 	}); err != nil || failed != nil && result == nil && f.Tries == 0 && s.r.IntN(3) == 0 {
-		return // the job died before it could say anything
+		s.seen["job died"]++ // before it could say anything
+		return
 	}
 	_ = s.Engine.Run(ctx, at, "bench", func(c *op.Call) error {
 		if r, err := c.Get(row.Key); err != nil || !r.Found() {
@@ -263,6 +312,10 @@ func (s *sim) act(d *deal) {
 		res := s.Do(o, optest.Req{Token: token, Path: p, Body: body, Key: key})
 		s.store.Clear()
 		s.seen[fmt.Sprintf("status %d", res.Status)]++
+		s.log(o.ID, res.Status, string(res.Body))
+		if res.Status >= 400 {
+			s.seen["refused "+res.Str("error")]++
+		}
 		if res.Status != 503 {
 			if res.Status >= 500 {
 				s.t.Fatalf("seed %d: %s answered %d %s (%v)", s.seed, o.ID, res.Status, res.Body, res.Fault.Unwrap())
@@ -280,7 +333,7 @@ func (s *sim) choose(d *deal, stored *path.Deal, n int) (*op.Operation, m, strin
 			return nil, nil, ""
 		case o.State == path.Waiting && s.r.IntN(3) > 0:
 			return deals.AnswerStep, s.verdict(o), d.person
-		case o.State == path.Working && stored.Pulse.Percent == 100 && o.Ask == "APPROVE":
+		case o.State == path.Working && stored.Pulse.Percent == 100 && o.Ask == "APPROVE" && s.r.IntN(8) > 0:
 			return deals.File, document("Done."), d.agent
 		case o.State == path.Working && stored.Pulse.Percent == 100:
 			return deals.File, note, d.agent
@@ -291,7 +344,7 @@ func (s *sim) choose(d *deal, stored *path.Deal, n int) (*op.Operation, m, strin
 	switch k := s.r.IntN(48); {
 	case k < 4:
 		return deals.Sign, m{}, d.agent
-	case k == 4 && s.r.IntN(3) == 0:
+	case k == 4:
 		return deals.DeclineDeal, m{}, d.agent
 	case k < 20:
 		percent := path.Checkpoints[s.r.IntN(5)]
@@ -300,7 +353,7 @@ func (s *sim) choose(d *deal, stored *path.Deal, n int) (*op.Operation, m, strin
 		}
 		return deals.CheckIn, m{"changed": "a", "now": "b", "next": "c", "progress_percent": percent}, d.agent
 	case k < 26:
-		if step.Ask == "APPROVE" {
+		if step.Ask == "APPROVE" && s.r.IntN(4) > 0 {
 			return deals.File, document("Done."), d.agent
 		}
 		return deals.File, note, d.agent
@@ -314,11 +367,11 @@ func (s *sim) choose(d *deal, stored *path.Deal, n int) (*op.Operation, m, strin
 		return deals.Restate, m{"declared_odds": 0.4}, d.agent
 	case k == 41:
 		return deals.Flag, m{"blocked": "a", "assuming": "b"}, d.agent
-	case k == 42 && s.r.IntN(2) == 0:
+	case k == 42:
 		return deals.Fail, m{"reason": "No.", "materiality_test": "adds_material_risk", "r109_exception": "unforeseeable_outside_failure"}, d.agent
-	case k == 43 && s.r.IntN(4) == 0:
+	case k == 43 && s.r.IntN(2) == 0:
 		return deals.Withdraw, m{"reason": "No.", "kind": []string{"compliance", "abandonment"}[s.r.IntN(2)]}, d.agent
-	case k == 44 && s.r.IntN(4) == 0:
+	case k == 44 && (stored.Status == path.Picked || s.r.IntN(4) == 0):
 		return deals.EndDeal, m{"reason": "No."}, d.person
 	case k == 45:
 		return deals.SaveDraft, m{"responses": []m{}}, d.person
@@ -328,7 +381,7 @@ func (s *sim) choose(d *deal, stored *path.Deal, n int) (*op.Operation, m, strin
 
 func (s *sim) verdict(step *path.Step) m {
 	switch s.r.IntN(8) {
-	case 0:
+	case 0, 3:
 		return m{"verdict": "request_changes", "reason": "Again."}
 	case 1:
 		if s.r.IntN(6) == 0 {
@@ -391,7 +444,8 @@ func (s *sim) finish() {
 			break
 		}
 		if f.Due.After(s.Now()) {
-			s.move(f.Due)
+			late := time.Duration(s.seed%3) * 6 * time.Hour
+			s.move(f.Due.Add(late))
 		}
 		s.fire(row, f, s.Now())
 		_ = s.bank.SetMode(simulated.ModeOK, 0)

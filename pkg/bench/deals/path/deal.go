@@ -108,6 +108,10 @@ type Deal struct {
 	Stale      bool `json:"stale,omitempty"` // some approval of the deal was silence
 	Score      int  `json:"score,omitempty"` // 1..10; 0 is none
 
+	// Events counts everything that happened: it keeps the order of what happens in one
+	// moment.
+	Events int `json:"events,omitempty"`
+
 	// Timer is the one armed timer: at or before the next deadline.
 	Timer clock.Timer `json:"timer,omitzero"`
 

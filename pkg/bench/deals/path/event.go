@@ -79,6 +79,7 @@ var errState = errors.New("the event does not fit the state")
 
 // fold is the only code that changes a deal. It refuses edges the Path does not have.
 func (d *Deal) fold(e Event) error {
+	d.Events++
 	switch e.Word {
 	case record.DealAccepted:
 		d.Status, d.PickedAt = Picked, e.At

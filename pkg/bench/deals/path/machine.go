@@ -79,7 +79,7 @@ func (d *Deal) Bound() time.Duration {
 // Document writes the machines as Markdown tables.
 func Document() []byte {
 	var b strings.Builder
-	b.WriteString("# State machines\n\nGenerated from pkg/bench/deals/path/machine.go; a test walks every edge.\n")
+	b.WriteString("# State machines\n\nGenerated from pkg/bench/deals/path/machine.go by scripts/generate. A simulation takes every edge, and a test walks every\nreachable state and lets it end by the clocks alone and by each party alone, within the bounds below.\n")
 	for _, m := range Machines {
 		fmt.Fprintf(&b, "\n## %s\n\nEnds as %s.\n\n| From | To | Event | Who | When | Effect |\n|---|---|---|---|---|---|\n", m.Name, strings.Join(m.Last, " or "))
 		for _, e := range m.Edges {
@@ -93,6 +93,6 @@ func Document() []byte {
 			fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s | %s |\n", from, e.To, on, e.By, e.When, e.Effect)
 		}
 	}
-	b.WriteString("\n## Bounds\n\nA picked deal ends within 14 days. A signed one ends, if nobody does anything, within what is left of D and 14 days for each step that is not approved, FINISH included.\n")
+	b.WriteString("\n## Bounds\n\nA picked deal ends within 14 days. A signed one ends, if nobody does anything, within what is left of D and 14 days for each step that is not approved, FINISH included.\n\nOne party alone is faster: the agent can leave at any time, and so can the person, from 48 hours after a pick that was not signed.\n")
 	return []byte(b.String())
 }

@@ -20,7 +20,6 @@ import (
 var (
 	seeds = flag.Int("path.seeds", 3000, "simulated deals")
 	first = flag.Uint64("path.seed", 1, "the first seed; -path.seeds=1 -path.seed=N replays one")
-	write = flag.Bool("path.write", false, "rewrite the golden state machine document")
 )
 
 // sim is one simulated deal with everything a run must hold.
@@ -344,14 +343,8 @@ func (s *sim) ends() {
 }
 
 func TestTheMachineDocumentIsCurrent(t *testing.T) {
-	file := filepath.Join("testdata", "state-machines.md")
-	if *write {
-		if err := os.WriteFile(file, path.Document(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(file)
+	got, err := os.ReadFile(filepath.Join("testdata", "state-machines.md"))
 	if err != nil || string(got) != string(path.Document()) {
-		t.Fatalf("run: go test ./pkg/bench/deals/path -run Document -path.write (%v)", err)
+		t.Fatalf("run: make generate (%v)", err)
 	}
 }
