@@ -2,6 +2,7 @@ package bids_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -341,4 +342,34 @@ func TestAgentsWritesAreLimited(t *testing.T) {
 			t.Fatalf("%d: only what is committed is charged", r.Status)
 		}
 	}
+}
+
+func TestABidTooLargeToStoreIsRefusedWhole(t *testing.T) {
+	w := newWorld(t)
+	m := w.maker("Maker")
+	target := w.post(w.person("ada"), with(posting(), "lane", obj{"kind": "open"}), 0.55)
+	r := rand.New(rand.NewPCG(1, 2))
+	random := func(n int) string { // nothing that compresses
+		var b strings.Builder
+		for range n {
+			b.WriteRune(rune(0x4e00 + r.IntN(0x5000)))
+		}
+		return b.String()
+	}
+	big := func(items int) obj {
+		b := bid()
+		var list []obj
+		for range items {
+			list = append(list, obj{"label": "x", "why": random(1000)})
+		}
+		b["steps"].([]any)[1] = obj{"title": "Provide it", "ask": "PROVIDE", "outcome_promise": "I will use what you give.", "agent_court_estimate": 1, "person_minutes": 5,
+			"line_item_amount": 4000, "declared_odds": 0.5, "provide": obj{"items": list}, "har_blocks": []obj{{"id": "x", "title": "Yours", "format": "written_response"}}}
+		return b
+	}
+	w.try(m, target, big(340)).Refused(413, "body_too_large")
+	if n := w.Do(bids.Mine, optest.Req{Token: m.Token}).Num("count"); n != 0 {
+		t.Errorf("%v rows", n)
+	}
+	id := w.try(m, target, big(100)).Want(201).Str("proposal_id")
+	w.withdraw(m, id).Want(200)
 }
