@@ -17,7 +17,9 @@ import (
 	"fmt"
 	"time"
 
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/clock"
+	"guildhall/pkg/id"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 )
@@ -82,26 +84,35 @@ type Bid struct {
 	Timer clock.Timer `json:"timer,omitzero"`
 }
 
+// partition is that of a bid's rows; a string that is no id stands for a bid that never
+// exists.
+func partition(bid string) string {
+	if !id.Valid(bid) {
+		bid = "none"
+	}
+	return "bench.BID#" + bid
+}
+
 // Key is the row of a bid.
-func Key(id string) table.Key { return table.Key{PK: "bench.BID#" + id, SK: "ROOT"} }
+func Key(id string) table.Key { return table.Key{PK: partition(id), SK: "ROOT"} }
 
 // BodyKey is the row of the proposal as filed.
-func BodyKey(id string) table.Key { return table.Key{PK: "bench.BID#" + id, SK: "BODY"} }
+func BodyKey(id string) table.Key { return table.Key{PK: partition(id), SK: "BODY"} }
 
 // PlanKey is the row of the informed plan in force.
-func PlanKey(id string) table.Key { return table.Key{PK: "bench.BID#" + id, SK: "PLAN"} }
+func PlanKey(id string) table.Key { return table.Key{PK: partition(id), SK: "PLAN"} }
 
 // TalkKey is the row of the questions and answers.
-func TalkKey(id string) table.Key { return table.Key{PK: "bench.BID#" + id, SK: "TALK"} }
+func TalkKey(id string) table.Key { return table.Key{PK: partition(id), SK: "TALK"} }
 
 // OnTargetKey is a bid's row in its target's list.
 func OnTargetKey(b *Bid) table.Key {
-	return table.Key{PK: "bench.TARGET#" + b.TargetID, SK: fmt.Sprintf("BID#%04d#%s#%s", b.Round, clock.Stamp(b.FiledAt), b.ID)}
+	return table.Key{PK: wants.Partition(b.TargetID), SK: fmt.Sprintf("BID#%04d#%s#%s", b.Round, clock.Stamp(b.FiledAt), b.ID)}
 }
 
 // LiveKey is the row of an agent's latest bid on a target.
 func LiveKey(target, agent string) table.Key {
-	return table.Key{PK: "bench.TARGET#" + target, SK: "LIVE#" + agent}
+	return table.Key{PK: wants.Partition(target), SK: "LIVE#" + agent}
 }
 
 // OfAgentKey is a bid's row in its agent's list.

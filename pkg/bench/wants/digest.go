@@ -34,7 +34,7 @@ type news struct {
 }
 
 // NewsKey is the row of a want's news; a filing names it in its prefetch.
-func NewsKey(id string) table.Key { return table.Key{PK: "bench.TARGET#" + id, SK: "NEWS"} }
+func NewsKey(id string) table.Key { return table.Key{PK: Partition(id), SK: "NEWS"} }
 
 // pending is a person's next digest.
 type pending struct {

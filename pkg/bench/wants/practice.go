@@ -27,7 +27,7 @@ type Counterparty struct {
 const maxWorldBytes = 300 << 10
 
 // WorldKey is the row of a world file.
-func WorldKey(id string) table.Key { return table.Key{PK: "bench.TARGET#" + id, SK: "WORLD"} }
+func WorldKey(id string) table.Key { return table.Key{PK: Partition(id), SK: "WORLD"} }
 
 // LoadWorld reads the world file of a practice target as JSON.
 func LoadWorld(c *op.Call, id string) (json.RawMessage, bool, error) {

@@ -25,6 +25,7 @@ import (
 
 	"guildhall/pkg/clock"
 	"guildhall/pkg/fault"
+	"guildhall/pkg/id"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 )
@@ -169,14 +170,23 @@ type kept struct {
 // NotOpen is the answer of brief and file-bid for a target that is not there or closed.
 var NotOpen = fault.New(fault.NotFound, "target not found or not open", "")
 
+// Partition is the partition of a want's rows. A string that is no id, whatever a stranger
+// put in its place, stands for a want that never exists.
+func Partition(target string) string {
+	if !id.Valid(target) {
+		target = "none"
+	}
+	return "bench.TARGET#" + target
+}
+
 // Key is the row of a want.
-func Key(id string) table.Key { return table.Key{PK: "bench.TARGET#" + id, SK: "ROOT"} }
+func Key(id string) table.Key { return table.Key{PK: Partition(id), SK: "ROOT"} }
 
 // BriefKey is the row of a want's brief.
-func BriefKey(id string) table.Key { return table.Key{PK: "bench.TARGET#" + id, SK: "BRIEF"} }
+func BriefKey(id string) table.Key { return table.Key{PK: Partition(id), SK: "BRIEF"} }
 
 // CountKey is the counter row of a want.
-func CountKey(id string) table.Key { return table.Key{PK: "bench.TARGET#" + id, SK: "COUNT"} }
+func CountKey(id string) table.Key { return table.Key{PK: Partition(id), SK: "COUNT"} }
 
 // OwnKey is a want's row in its person's list.
 func OwnKey(person string, posted time.Time, id string) table.Key {
