@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -101,11 +102,14 @@ var routing = []check{
 		served := w.served()
 		for _, o := range catalog.Operations() {
 			path := strings.ReplaceAll(o.Path, "...}", "+}")
-			if got := served[o.Method+" "+path]; got != o.Folder() {
-				bad = append(bad, fmt.Sprintf("%s %s goes to %q, not %s", o.Method, o.Path, got, o.Folder()))
+			methods := []string{o.Method}
+			if o.Reads() {
+				methods = append(methods, "HEAD")
 			}
-			if head := served["HEAD "+path]; o.Reads() && head != o.Folder() {
-				bad = append(bad, fmt.Sprintf("HEAD %s goes to %q, not %s", o.Path, head, o.Folder()))
+			for _, m := range methods {
+				if got := cmp.Or(served[m+" "+path], served["ANY "+path]); got != o.Folder() {
+					bad = append(bad, fmt.Sprintf("%s %s goes to %q, not %s", m, o.Path, got, o.Folder()))
+				}
 			}
 		}
 		for _, d := range catalog.Doors() {
@@ -638,16 +642,22 @@ var sizes = []check{
 	}, func(w *world) { w.fill(function, plan.MaxSecrets+1) }),
 	most("a template is small enough", maxTemplate, func(w *world, s string) int { return w.Bytes[s] },
 		func(w *world) { w.Bytes["guildhall-shared"] = maxTemplate + 1 }),
-	{"an API has few enough integrations", func(w *world) (bad []string) {
+	perAPI("an API has few enough integrations", "AWS::ApiGatewayV2::Integration", plan.MaxIntegrations),
+	perAPI("an API has few enough routes", "AWS::ApiGatewayV2::Route", plan.MaxRoutes),
+}
+
+// perAPI makes a check of how many resources of a type one API has.
+func perAPI(name, kind string, limit int) check {
+	return check{name, func(w *world) (bad []string) {
 		count := map[string]int{}
-		for _, i := range w.of("AWS::ApiGatewayV2::Integration") {
+		for _, i := range w.of(kind) {
 			count[flat(i.Properties["ApiId"])]++
 		}
 		for api, n := range count {
-			if n > plan.MaxIntegrations {
-				bad = append(bad, fmt.Sprintf("%s has %d integrations, at most %d: give a context an API of its own", api, n, plan.MaxIntegrations))
+			if n > limit {
+				bad = append(bad, fmt.Sprintf("%s has %d of %s, at most %d: give a context an API of its own, under one domain", api, n, kind, limit))
 			}
 		}
 		return bad
-	}, func(w *world) { w.fill("AWS::ApiGatewayV2::Integration", plan.MaxIntegrations) }},
+	}, func(w *world) { w.fill(kind, limit) }}
 }

@@ -37,7 +37,6 @@ type shared struct {
 
 func newShared(app constructs.Construct, s plan.Settings, functions []plan.Function) *shared {
 	sh := &shared{stack: newStack(app, s, "shared", "What Guildhall keeps: table, files, queues, and the API.")}
-	sh.stack.SetTerminationProtection(flag(true))
 	sh.table(s)
 	sh.bucket(s)
 	for _, q := range plan.Queues(functions) {

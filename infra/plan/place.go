@@ -12,6 +12,8 @@ const (
 	MaxSecrets   = 60  // dynamic references of one template, CloudFormation's own limit
 	// MaxIntegrations of one HTTP API, API Gateway's own limit, which it does not raise.
 	MaxIntegrations = 300
+	// MaxRoutes of one HTTP API, unless AWS was asked for more.
+	MaxRoutes = 300
 )
 
 // parts is into how many stacks a group is split. A function's place depends on its folder

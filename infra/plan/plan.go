@@ -70,8 +70,15 @@ func (f Function) Group() string { g, _, _ := strings.Cut(f.Folder, "/"); return
 // route.
 func Functions() []Function {
 	var all []Function
-	for _, o := range catalog.Operations() {
-		all = append(all, operation(o))
+	ops := catalog.Operations()
+	methods := map[string]int{}
+	for _, o := range ops {
+		methods[o.Path]++
+	}
+	for _, o := range ops {
+		f := operation(o)
+		f.Routes = routes(o, methods[o.Path] == 1)
+		all = append(all, f)
 	}
 	for _, d := range catalog.Doors() {
 		all = append(all, door(d))
@@ -86,11 +93,6 @@ func Functions() []Function {
 func operation(o *op.Operation) Function {
 	f := Function{Folder: o.Folder(), Summary: o.Summary, Timeout: min(o.Timeout+slack, apiTimeout), Touches: o.Touches,
 		Changes: !o.Reads(), Homes: []string{o.Home}, Waits: o.Reads() && o.Timeout >= waiting}
-	path := routePath(o.Path)
-	f.Routes = []string{o.Method + " " + path}
-	if o.Reads() {
-		f.Routes = append(f.Routes, "HEAD "+path)
-	}
 	if f.Changes {
 		f.Sends = hints(o)
 	}
@@ -119,6 +121,20 @@ func door(d *op.Door) Function {
 	slices.Sort(f.Sends)
 	f.Homes, f.Sends = slices.Compact(f.Homes), slices.Compact(f.Sends)
 	return f
+}
+
+// routes are an operation's. A read serves HEAD too. Where it has its path alone it takes
+// every method, and refuses the others as the default route would: that saves a route, of
+// which an API has 300 unless AWS is asked for more.
+func routes(o *op.Operation, alone bool) []string {
+	path := routePath(o.Path)
+	switch {
+	case !o.Reads():
+		return []string{o.Method + " " + path}
+	case alone:
+		return []string{"ANY " + path}
+	}
+	return []string{"GET " + path, "HEAD " + path}
 }
 
 // routePath is a pattern as API Gateway spells it: {name...} is {name+} there.

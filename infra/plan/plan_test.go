@@ -50,11 +50,22 @@ func TestAWriteSendsHintsToItsHomesSweepAndAReadToNobody(t *testing.T) {
 	if len(read.Sends) != 0 || read.Changes {
 		t.Errorf("a read sends to %v, changes %v", read.Sends, read.Changes)
 	}
-	if !slices.Equal(read.Routes, []string{"GET /x/{rest+}", "HEAD /x/{rest+}"}) {
-		t.Errorf("routes %v", read.Routes)
-	}
 	if got := home("edge", "POST").Sends; got != nil {
 		t.Errorf("an operation without a clock sends to %v", got)
+	}
+}
+
+func TestAReadServesHEADAndTakesItsWholePathWhereItIsAlone(t *testing.T) {
+	o := &op.Operation{Meta: op.Meta{ID: "a.b.c", Method: "GET", Path: "/x/{id}/{rest...}"}}
+	if got := routes(o, false); !slices.Equal(got, []string{"GET /x/{id}/{rest+}", "HEAD /x/{id}/{rest+}"}) {
+		t.Errorf("beside others: %v", got)
+	}
+	if got := routes(o, true); !slices.Equal(got, []string{"ANY /x/{id}/{rest+}"}) {
+		t.Errorf("alone: %v", got)
+	}
+	o.Method = "PUT"
+	if got := routes(o, true); !slices.Equal(got, []string{"PUT /x/{id}/{rest+}"}) {
+		t.Errorf("a write: %v", got)
 	}
 }
 

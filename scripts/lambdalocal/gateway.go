@@ -67,6 +67,9 @@ func (r route) rank() string {
 			b.WriteByte('1')
 		}
 	}
+	if r.method == "ANY" {
+		b.WriteByte('9') // behind the route that names the method
+	}
 	return b.String() + r.key
 }
 

@@ -29,11 +29,12 @@ const (
 func TestARouteLeadsToItsFunctionTheMostExactFirst(t *testing.T) {
 	d := deploy(t)
 	d.function("echo", nil)
-	d.route("echo", "GET /a/{id}", "HEAD /a/{id}", "GET /a/b", "GET /files/{rest+}", "POST /a/{id}", "$default")
+	d.route("echo", "GET /a/{id}", "HEAD /a/{id}", "GET /a/b", "GET /files/{rest+}", "POST /a/{id}", "ANY /any/{id}", "PUT /any/{id}", "$default")
 	r := d.run(t)
 	for _, c := range []struct{ method, path, key string }{
 		{"GET", "/a/b", "GET /a/b"}, {"GET", "/a/c", "GET /a/{id}"}, {"POST", "/a/b", "POST /a/{id}"}, {"GET", "/a/", "$default"},
 		{"GET", "/files/x/y.txt", "GET /files/{rest+}"}, {"GET", "/files/", "$default"}, {"DELETE", "/a/b", "$default"}, {"OPTIONS", "/a/b", "$default"},
+		{"GET", "/any/1", "ANY /any/{id}"}, {"OPTIONS", "/any/1", "ANY /any/{id}"}, {"PUT", "/any/1", "PUT /any/{id}"},
 		{"GET", "/a/b/", "$default"}, {"GET", "//a/b", "$default"}, {"GET", "/", "$default"},
 	} {
 		status, body, _ := ask(t, r, c.method, c.path, "")

@@ -29,6 +29,9 @@ func (r *Runner) Smoke(ctx context.Context) (wrong []string, err error) {
 		if !ok {
 			method, path = http.MethodGet, "/no-such-page"
 		}
+		if method == "ANY" {
+			method = http.MethodGet
+		}
 		status, err := r.knock(ctx, method, pathName.ReplaceAllString(path, nobody))
 		if err != nil {
 			return nil, err
