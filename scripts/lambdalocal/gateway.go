@@ -68,7 +68,7 @@ func (r route) rank() string {
 		}
 	}
 	if r.method == "ANY" {
-		b.WriteByte('9') // behind the route that names the method
+		b.WriteByte('~') // behind the route that names the method
 	}
 	return b.String() + r.key
 }
