@@ -85,7 +85,11 @@ var Answer = op.Declare(op.Meta{
 }, answer)
 
 func answer(c *op.Call, in AnswersIn) (AnswersOut, error) {
-	w, b, passed, err := pair(c, in.TargetID, in.ProposalID)
+	read := touched
+	if !in.Send {
+		read = func(c *op.Call, in onWant) (wants.Want, Bid, []Passed, error) { return pair(c, in.TargetID, in.ProposalID) }
+	}
+	w, b, passed, err := read(c, in.onWant)
 	if err != nil {
 		return AnswersOut{}, err
 	}

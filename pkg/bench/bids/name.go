@@ -3,6 +3,7 @@ package bids
 import (
 	"slices"
 
+	"guildhall/pkg/account"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
@@ -51,6 +52,20 @@ func pair(c *op.Call, target, bid string) (w wants.Want, b Bid, passed []Passed,
 	}
 	passed, err = b.SettledOn(c, &w)
 	return w, b, passed, err
+}
+
+// touched is pair for a call that changes the bid: what its commit will need is read in one
+// batch.
+func touched(c *op.Call, in onWant) (w wants.Want, b Bid, passed []Passed, err error) {
+	b, found, err := Load(c, in.ProposalID)
+	if err == nil && found {
+		err = c.Fetch(record.HeadKey(b.AgentID), account.AgentToken.Row(b.AgentID, ""), MoveKey(b.AgentID, "bid", b.ID), wants.BriefKey(b.TargetID),
+			account.PersonKey(b.PersonID))
+	}
+	if err != nil {
+		return w, b, nil, err
+	}
+	return pair(c, in.TargetID, in.ProposalID)
 }
 
 // NameIn names a finalist.
@@ -249,7 +264,7 @@ var Unname = op.Declare(op.Meta{
 }, unname)
 
 func unname(c *op.Call, in onWant) (Empty, error) {
-	w, b, passed, err := pair(c, in.TargetID, in.ProposalID)
+	w, b, passed, err := touched(c, in)
 	if err != nil {
 		return Empty{}, err
 	}

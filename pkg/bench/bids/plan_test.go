@@ -201,7 +201,7 @@ func TestPlansAndNamingsCostWhatTheyMust(t *testing.T) {
 	}
 	cost("naming", 2, 1, func() { w.name(p, target, bid) })
 	cost("saving drafts", 1, 1, func() { w.answer(p, target, bid, false).Want(200) })
-	cost("sending", 3, 1, func() { w.answer(p, target, bid, true).Want(200) })
+	cost("sending", 2, 1, func() { w.answer(p, target, bid, true).Want(200) })
 	cost("the plan", 2, 1, func() { w.plan(m, target, bid, goodPlan()).Want(200) })
 	cost("a revision", 1, 1, func() { w.plan(m, target, bid, goodPlan()).Want(200) })
 	cost("a question", 2, 1, func() {

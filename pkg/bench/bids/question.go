@@ -34,7 +34,7 @@ var Ask = op.Declare(op.Meta{
 }, ask)
 
 func ask(c *op.Call, in AskIn) (AskOut, error) {
-	w, b, passed, err := pair(c, in.TargetID, in.ProposalID)
+	w, b, passed, err := touched(c, in.onWant)
 	if err != nil {
 		return AskOut{}, err
 	}

@@ -25,7 +25,7 @@ var Reject = op.Declare(op.Meta{
 }, reject)
 
 func reject(c *op.Call, in RejectIn) (Empty, error) {
-	w, b, passed, err := pair(c, in.TargetID, in.ProposalID)
+	w, b, passed, err := touched(c, in.onWant)
 	if err != nil {
 		return Empty{}, err
 	}
