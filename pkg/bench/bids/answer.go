@@ -87,7 +87,9 @@ var Answer = op.Declare(op.Meta{
 func answer(c *op.Call, in AnswersIn) (AnswersOut, error) {
 	read := touched
 	if !in.Send {
-		read = func(c *op.Call, in onWant) (wants.Want, Bid, []Passed, error) { return pair(c, in.TargetID, in.ProposalID) }
+		read = func(c *op.Call, in onWant) (wants.Want, Bid, []Passed, error) {
+			return pair(c, in.TargetID, in.ProposalID)
+		}
 	}
 	w, b, passed, err := read(c, in.onWant)
 	if err != nil {
