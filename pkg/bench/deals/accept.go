@@ -222,6 +222,9 @@ func (o *offer) deal(c *op.Call, payment string) (*path.Deal, error) {
 	}
 	d := path.Pick(head, o.plan.Steps, o.plan.FinishCents, ids, c.Now)
 	c.Create(PlanKey(d.ID), Plan{Steps: o.plan.Steps, Costs: o.body.PersonCostEstimate})
+	if err := o.suspect(c, d, &p); err != nil {
+		return nil, err
+	}
 	return d, c.Fetch(Key(d.ID), record.HeadKey(a.ID))
 }
 

@@ -70,6 +70,8 @@ func (x *change) touched(events []path.Event) []table.Key {
 			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID))
 		case e.Word == path.ReviewOpened, e.Word == path.ReviewClosed:
 			keys = append(keys, registry.AgentKey(d.AgentID))
+		case e.Word == record.TargetResolved:
+			keys = append(append(keys, atEnd(d)...), streakKey(d.AgentID, ""), streakKey(d.AgentID, d.PersonID))
 		case ending(e.Word):
 			keys = append(keys, atEnd(d)...)
 		}

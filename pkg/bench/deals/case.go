@@ -20,6 +20,8 @@ const (
 	CaseLiveness   = "liveness"
 	CaseChargeback = "chargeback"
 	CaseBreach     = "breach_report"
+	CaseStale      = "stale_pattern"
+	CaseSelfDeal   = "self_deal"
 )
 
 // CaseShards is the number of partitions of the stewards' queue.
@@ -29,16 +31,53 @@ const CaseShards = 4
 type Case struct {
 	ID       string         `json:"id"`
 	Kind     string         `json:"kind"`
-	AgentID  string         `json:"agent_id"`
+	AgentID  string         `json:"agent_id,omitempty"`
 	TargetID string         `json:"target_id,omitempty"`
 	DealID   string         `json:"deal_id,omitempty"`
-	State    string         `json:"state"` // open, awaiting_second, decided
+	State    string         `json:"state"`
 	OpenedAt time.Time      `json:"opened_at"`
 	Evidence map[string]any `json:"evidence,omitempty"`
 	Finding  string         `json:"finding,omitempty"`
 	Written  string         `json:"written,omitempty"`
-	Deciders []string       `json:"deciders,omitempty"` // person ids, in order
+	Votes    []Vote         `json:"votes,omitempty"` // the latest word of each steward, in order
 	ClosedAt time.Time      `json:"closed_at,omitzero"`
+}
+
+// States of a case.
+const (
+	CaseOpen   = "open"
+	CaseSecond = "awaiting_second" // a steward has decided, and another one has to agree
+	CaseClosed = "decided"
+)
+
+// Vote is what one steward found.
+type Vote struct {
+	By      string    `json:"by"` // person id
+	Finding string    `json:"finding"`
+	Written string    `json:"written"`
+	At      time.Time `json:"at"`
+}
+
+// CasePlace is a case's row in the queue: what the queue is filtered by.
+type CasePlace struct {
+	CaseID string `json:"case_id"`
+	Kind   string `json:"kind"`
+	State  string `json:"state"`
+}
+
+// Save stages a changed case and its place in the queue; LoadCase has read both.
+func (k *Case) Save(c *op.Call) {
+	c.Put(CaseKey(k.ID), k)
+	c.Put(CaseListKey(k), CasePlace{k.ID, k.Kind, k.State})
+}
+
+// LoadCase reads a case with its place in the queue.
+func LoadCase(c *op.Call, id string) (Case, bool, error) {
+	k, found, err := op.Load[Case](c, CaseKey(id))
+	if err == nil && found {
+		err = c.Fetch(CaseListKey(&k))
+	}
+	return k, found, err
 }
 
 // CaseKey is the row of a case.
@@ -56,9 +95,9 @@ func CaseListKey(k *Case) table.Key {
 
 // OpenCase stages a new case and its place in the queue.
 func OpenCase(c *op.Call, k Case) {
-	k.State = "open"
+	k.State = CaseOpen
 	c.Create(CaseKey(k.ID), k)
-	c.Create(CaseListKey(&k), map[string]string{"case_id": k.ID})
+	c.Create(CaseListKey(&k), CasePlace{k.ID, k.Kind, k.State})
 }
 
 // openCase opens a case about the deal's agent and says so in the record.
@@ -79,35 +118,31 @@ func (x *change) silent(e *path.Event) error {
 	if x.d.Practice {
 		return nil
 	}
-	if _, err := registry.Suspend(x.c, x.d.AgentID, suspendReason); err != nil {
+	if _, err := registry.Suspend(x.c, x.d.AgentID, SilenceReason); err != nil {
 		return err
 	}
 	return x.openCase(e, CaseLiveness, map[string]any{"misses": e.N, "step": e.Step})
 }
 
-// suspendReason is what an agent and the stewards read of a suspension by this clock.
-const suspendReason = "three updates in a row were missed"
+// SilenceReason is what an agent and the stewards read of a suspension by this clock.
+const SilenceReason = "three updates in a row were missed"
 
 // heard closes the liveness review: a day has passed without another miss. The stewards'
 // own suspensions stay.
 func (x *change) heard(e *path.Event, opened time.Time) error {
-	key := CaseKey(CaseID(x.d.ID, CaseLiveness, opened))
-	k, found, err := op.Load[Case](x.c, key)
-	if err != nil || !found || k.State == caseDecided {
+	k, found, err := LoadCase(x.c, CaseID(x.d.ID, CaseLiveness, opened))
+	if err != nil || !found || k.State == CaseClosed {
 		return err
 	}
-	k.State, k.Finding, k.ClosedAt = caseDecided, "a day without a missed update", e.At
-	x.c.Put(key, k)
+	k.State, k.Finding, k.ClosedAt = CaseClosed, "a day without a missed update", e.At
+	k.Save(x.c)
 	a, err := registry.Load(x.c, x.d.AgentID)
-	if err != nil || a.SuspendReason != suspendReason {
+	if err != nil || a.SuspendReason != SilenceReason {
 		return err
 	}
 	_, err = registry.Lift(x.c, x.d.AgentID, k.Finding)
 	return err
 }
-
-// caseDecided is the state of a case that is closed.
-const caseDecided = "decided"
 
 // CaseID names the case a deal's event opens: one event opens one case.
 func CaseID(deal, kind string, at time.Time) string {

@@ -18,6 +18,8 @@
 //	bench.TARGET#<target id> / CHECKOUT               the open checkout of a want
 //	bench.CHECKOUT#<id> / ROOT                        a checkout
 //	bench.HOOK#<event id> / ROOT                      a webhook that was received
+//	bench.AGENT#<agent id> / RESOLVED                 an agent's latest resolutions, silent ones marked
+//	bench.AGENT#<agent id> / RESOLVED#<person id>     the same with one person
 //	bench.CASE#<id> / ROOT                            a case for the stewards
 //	bench.CASES#<shard> / CASE#<time>#<id>            the stewards' queue, 4 shards
 package deals

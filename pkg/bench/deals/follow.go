@@ -130,6 +130,9 @@ func (x *change) ended(e *path.Event) error {
 	p.Facts.Ended++
 	if e.Word == record.TargetResolved {
 		p.Facts.Finished++
+		if err := x.pattern(e); err != nil {
+			return err
+		}
 	}
 	if err := x.live(false); err != nil {
 		return err

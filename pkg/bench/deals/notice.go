@@ -143,6 +143,20 @@ func (x *change) words(e *path.Event) (subject, body string) {
 	if ending(e.Word) {
 		return x.endWords(e)
 	}
+	return x.rareWords(e)
+}
+
+// rareWords tells what most deals never see.
+func (x *change) rareWords(e *path.Event) (subject, body string) {
+	d, s := x.d, x.d.Step(e.Step)
+	switch {
+	case e.Word == path.TimeRestored && e.Who == path.WhoPerson:
+		return "You have more time: " + s.Title, "A fault of ours cost you time, so you got it back. " + x.askLine(s, s.LapseAt())
+	case e.Word == record.GrantRevoked:
+		return "A permission ended", "The permission you gave to " + d.Handle + " on the step \"" + s.Title + "\" is over. Nothing can be done with it any more."
+	case e.Word == record.IntegrityDecided:
+		return "Our stewards looked at your deal", "They finished their review of your deal with " + d.Handle + ". What you approved and what was paid stays as it is."
+	}
 	return "", ""
 }
 

@@ -45,7 +45,7 @@ func report(c *op.Call, in ReportIn) (ReportOut, error) {
 	if err != nil {
 		return ReportOut{}, err
 	}
-	if found && old.State != caseDecided {
+	if found && old.State != CaseClosed {
 		return ReportOut{}, fault.New(fault.Conflict, "already_reported", "Your report on this deal is with the stewards already.").With("case_id", k.ID)
 	}
 	if found {

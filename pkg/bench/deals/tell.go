@@ -73,6 +73,17 @@ func facts(e *path.Event) map[string]any {
 	if ending(e.Word) {
 		return map[string]any{"end_cause": e.Cause}
 	}
+	return found(e)
+}
+
+// found are the members of what the stewards decided or gave back.
+func found(e *path.Event) map[string]any {
+	switch e.Word {
+	case record.IntegrityDecided, record.ScoresVoided:
+		return map[string]any{"finding": e.Kind}
+	case path.TimeRestored:
+		return map[string]any{"seconds": int64(e.Span.Span() / time.Second), "to": e.Who}
+	}
 	return nil
 }
 
@@ -115,6 +126,8 @@ func (x *change) public(e *path.Event) any {
 		return map[string]any{"step": e.Step, "day": e.N}
 	case record.OutcomeFiled:
 		return map[string]any{"step": e.Step, "version": e.N}
+	case record.IntegrityDecided, record.ScoresVoided:
+		return map[string]any{"finding": e.Kind}
 	}
 	if ending(e.Word) {
 		return endedFacts(d, e)

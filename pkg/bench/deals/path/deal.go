@@ -112,6 +112,10 @@ type Deal struct {
 	// moment.
 	Events int `json:"events,omitempty"`
 
+	// Finding is what the stewards found last; Voided tells that the run counts for nothing.
+	Finding string `json:"finding,omitempty"`
+	Voided  bool   `json:"voided,omitempty"`
+
 	// Timer is the one armed timer: at or before the next deadline.
 	Timer clock.Timer `json:"timer,omitzero"`
 

@@ -109,6 +109,10 @@ func (d *Deal) fold(e Event) error {
 		return d.foldRestored(e)
 	case record.AskAnswered:
 		d.StaleInRow = 0
+	case record.IntegrityDecided:
+		d.Finding = e.Kind
+	case record.ScoresVoided:
+		d.Voided = true
 	case record.DealAgentDeclined, record.DealPickLapsed, record.TargetResolved, record.TargetAgentFailed,
 		record.DealAgentWithdrew, record.DealAgentAbandoned, record.DealDeclined, record.DealLapsed, record.DealExpired:
 		return d.foldEnd(e)
@@ -180,7 +184,7 @@ func (d *Deal) leave(at time.Time) {
 		d.AgentTime += Of(at.Sub(s.StartedAt))
 		d.Pulse = Pulse{}
 	default:
-		d.YourTime += Of(at.Sub(s.WaitingSince))
+		d.YourTime += Of(max(0, at.Sub(s.WaitingSince))) // time given back may reach beyond now
 		d.Reminded = 0
 	}
 }

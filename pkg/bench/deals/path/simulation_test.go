@@ -70,7 +70,8 @@ func enough(t *testing.T, seen map[string]int) {
 		}
 	}
 	for _, w := range []record.Word{path.SignReminded, path.TimeWarned, path.ReviewOpened, path.ReviewClosed, record.AskReminded, record.AgentCheckinOverdue,
-		record.AskChangesRequested, record.OddsRestated, path.TimeRestored, path.FlagFiled, path.ItemAttached} {
+		record.AskChangesRequested, record.OddsRestated, path.TimeRestored, path.FlagFiled, path.ItemAttached,
+		record.IntegrityDecided, record.ScoresVoided} {
 		want = append(want, "word "+string(w))
 	}
 	for _, f := range refusals {
@@ -211,6 +212,9 @@ func (s *sim) act() (string, error) {
 		return "flag", d.Flag(s.now, st)
 	case k == 37:
 		return "give back", d.GiveBack(s.now, time.Hour)
+	case k == 38 && d.Status == path.Ended:
+		d.Decide(s.now, "r109_exception_upheld", s.r.IntN(2) == 0)
+		return "decide", nil
 	default:
 		return "none", nil
 	}
@@ -310,7 +314,7 @@ func (s *sim) clock(step int, from, to string, at time.Time) {
 	case path.Working:
 		s.agent += span
 	case path.Waiting:
-		s.yours += span
+		s.yours += max(0, span)
 	}
 	s.entered[step] = at
 }

@@ -182,6 +182,15 @@ func (d *Deal) Strike(at time.Time, reason string) error {
 	return nil
 }
 
+// Decide records what the stewards found about the deal. Approvals, payments and the ending
+// stay as they are; voids tells that its scores count no longer (bench.md 12.3).
+func (d *Deal) Decide(at time.Time, finding string, voids bool) {
+	d.emit(Event{Word: record.IntegrityDecided, At: at, Kind: finding})
+	if voids && !d.Voided {
+		d.emit(Event{Word: record.ScoresVoided, At: at, Kind: finding})
+	}
+}
+
 // CloseReview is a steward's end of an open liveness review.
 func (d *Deal) CloseReview(at time.Time) {
 	if d.Review.Open {
