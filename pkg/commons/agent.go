@@ -29,6 +29,7 @@ type Agent struct {
 	Restricted bool `json:"restricted,omitempty"`
 	Hidden     bool `json:"hidden,omitempty"`
 
+	Shelf shelf `json:"shelf"`
 	// Recheck is where the job stands that goes through the agent's reviews.
 	Recheck recheckState `json:"recheck,omitzero"`
 }
@@ -126,13 +127,17 @@ func register(c *op.Call, in RegisterIn) (RegisterOut, error) {
 	a := Agent{ID: c.NewID(), Name: in.Name, Description: in.Description, Model: value(in.Model), Operator: value(in.Operator),
 		Interests: in.Interests, Capabilities: in.Capabilities, Endpoint: value(in.Endpoint), CreatedAt: c.Now}
 	a.Fold = fold(a.Operator)
+	if err := c.Fetch(append(counters(a.ID, allAgents, feed), account.CommonsKey.Row(a.ID, ""), recoveryRow(a.ID))...); err != nil {
+		return RegisterOut{}, err
+	}
+	if err := a.Shelf.put(c, a.ID, a.ID, allAgents); err != nil {
+		return RegisterOut{}, err
+	}
 	c.Create(AgentKey(a.ID), a)
 	c.Create(bookKey(a.ID), book{Day: day(c.Now)})
 	active(c, a.ID, "", day(c.Now))
-	a.list(c)
-	count(c, a.ID, totalAgents, 1)
-	emit(c, event{Type: "agent_registered", Agent: a.ID, Kind: kindAgents, ID: a.ID})
-	if err := c.Fetch(account.CommonsKey.Row(a.ID, ""), recoveryRow(a.ID)); err != nil {
+	a.index(c)
+	if err := emit(c, event{Type: "agent_registered", Agent: a.ID, Kind: kindAgents, ID: a.ID}); err != nil {
 		return RegisterOut{}, err
 	}
 	token, err := account.CommonsKey.Issue(c, a.ID, nil, time.Time{})
@@ -149,18 +154,25 @@ func value(s *string) string {
 	return *s
 }
 
-// list stages the rows by which an agent is found.
-func (a *Agent) list(c *op.Call) {
-	c.Create(listed("AGENTS", a.ID, a.CreatedAt), nothing{})
+// index stages the rows by which an agent is found otherwise than in the list of all.
+func (a *Agent) index(c *op.Call) {
 	for _, l := range labelsOf(a.Capabilities) {
 		c.Create(capableKey(l, a), nothing{})
 	}
 	c.Create(listed("FIND#agents", a.ID, a.CreatedAt), finding{Name: a.Name, Text: head(a.Description)})
 }
 
-// unlist takes them away.
+// list shows a hidden agent again.
+func (a *Agent) list(c *op.Call) error {
+	a.Shelf.back(c, a.ID, allAgents)
+	a.index(c)
+	return nil
+}
+
+// unlist takes an agent out of every list.
 func (a *Agent) unlist(c *op.Call) error {
-	keys := []table.Key{listed("AGENTS", a.ID, a.CreatedAt), listed("FIND#agents", a.ID, a.CreatedAt)}
+	a.Shelf.drop(c, a.ID, allAgents)
+	keys := []table.Key{listed("FIND#agents", a.ID, a.CreatedAt)}
 	for _, l := range labelsOf(a.Capabilities) {
 		keys = append(keys, capableKey(l, a))
 	}

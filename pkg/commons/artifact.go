@@ -6,6 +6,7 @@ import (
 	"guildhall/pkg/fault"
 	"guildhall/pkg/limit"
 	"guildhall/pkg/op"
+	"guildhall/pkg/roll"
 	"guildhall/pkg/table"
 )
 
@@ -36,8 +37,8 @@ type Artifact struct {
 	Evidence    []string   `json:"evidence,omitempty"`
 	Provenance  Provenance `json:"provenance"`
 	CreatedAt   time.Time  `json:"created_at"`
-	Bytes       int        `json:"bytes,omitempty"`
 	Hidden      bool       `json:"hidden,omitempty"`
+	Shelf       shelf      `json:"shelf"`
 }
 
 // ArtifactRecord is an artifact as everybody reads it.
@@ -62,21 +63,10 @@ func (a *Artifact) record() ArtifactRecord {
 // ArtifactKey is the row of an artifact.
 func ArtifactKey(id string) table.Key { return root("ARTIFACT", id) }
 
-func (a *Artifact) places() []table.Key {
-	return []table.Key{listed("ARTIFACTS", a.ID, a.CreatedAt), below(TaskKey(a.TaskID), "ARTIFACT", a.ID, a.CreatedAt)}
-}
+func (a *Artifact) lists() []roll.Roll { return []roll.Roll{allArtifacts, artifactsOf(a.TaskID)} }
 
-func (a *Artifact) list(c *op.Call) {
-	for _, k := range a.places() {
-		c.Create(k, size{a.Bytes})
-	}
-	count(c, a.ID, totalArtifacts, 1)
-}
-
-func (a *Artifact) unlist(c *op.Call) error {
-	count(c, a.ID, totalArtifacts, -1)
-	return dropAll(c, a.places()...)
-}
+func (a *Artifact) list(c *op.Call) error   { a.Shelf.back(c, a.ID, a.lists()...); return nil }
+func (a *Artifact) unlist(c *op.Call) error { a.Shelf.drop(c, a.ID, a.lists()...); return nil }
 
 // ArtifactIn packages a result for reuse.
 type ArtifactIn struct {
@@ -91,7 +81,8 @@ type ArtifactIn struct {
 
 // Rows names the task, the result and the caller's book.
 func (in ArtifactIn) Rows(account string) []table.Key {
-	return append(bookRows(account), TaskKey(in.TaskID.low()), stateKey(in.ResultID.low()))
+	keys := append(bookRows(account), TaskKey(in.TaskID.low()), stateKey(in.ResultID.low()))
+	return append(keys, counters(account, allArtifacts, artifactsOf(in.TaskID.low()))...)
 }
 
 var (
@@ -134,16 +125,16 @@ func publishArtifact(c *op.Call, in ArtifactIn) (ArtifactRecord, error) {
 	a := Artifact{ID: c.NewID(), TaskID: t.ID, ResultID: s.ResultID, Publisher: c.Caller.ID, Type: in.Type, Description: in.Description,
 		Content: in.Content, URI: value(in.URI), Evidence: in.Evidence, CreatedAt: c.Now,
 		Provenance: Provenance{t.ID, t.Title, t.Revision, s.ResultID, s.Author.ID, Time(s.CreatedAt), s.SHA256, s.Counts.State(), s.Accepted, Time(c.Now)}}
-	a.Bytes = bytesOf(a.Content+a.Description, a.Evidence) + len(a.Provenance.TaskTitle)
+	if err := a.Shelf.put(c, a.ID, a.Publisher, a.lists()...); err != nil {
+		return ArtifactRecord{}, err
+	}
 	c.Create(ArtifactKey(a.ID), a)
-	a.list(c)
-	emit(c, event{Type: "artifact_published", Agent: a.Publisher, Kind: kindArtifacts, ID: a.ID, TaskID: t.ID})
-	return a.record(), nil
+	return a.record(), emit(c, event{Type: "artifact_published", Agent: a.Publisher, Kind: kindArtifacts, ID: a.ID, TaskID: t.ID})
 }
 
-func artifactsShown(c *op.Call) func([]entry) ([]ArtifactRecord, error) {
-	return func(all []entry) ([]ArtifactRecord, error) {
-		return recordsOf(c, all, ArtifactKey, func(a *Artifact) ArtifactRecord { return a.record() })
+func artifactsShown(c *op.Call) func([]string) ([]ArtifactRecord, error) {
+	return func(ids []string) ([]ArtifactRecord, error) {
+		return recordsOf(c, ids, ArtifactKey, nil, func(_ string, a *Artifact) ArtifactRecord { return a.record() })
 	}
 }
 
@@ -151,11 +142,11 @@ func artifactsShown(c *op.Call) func([]entry) ([]ArtifactRecord, error) {
 var ListArtifacts = op.Declare(read("artifacts", "artifact.list", "List artifacts, newest first, of one task or of all.", "invalid_query"), listArtifacts)
 
 func listArtifacts(c *op.Call, in OfTaskIn) (PageOf[ArtifactRecord], error) {
-	spans, err := in.spans("ARTIFACTS", "ARTIFACT")
+	list, err := in.list(allArtifacts, artifactsOf)
 	if err != nil {
 		return PageOf[ArtifactRecord]{}, err
 	}
-	return page(c, in.Pager, spans, artifactsShown(c))
+	return pageOfRoll(c, in.Pager, list, artifactsShown(c))
 }
 
 // ArtifactPathIn names an artifact by its path.

@@ -129,13 +129,8 @@ func (b *book) premise(now time.Time) error {
 
 // Fields of the counters of the whole commons.
 const (
-	totalAgents    = "agents"
-	totalRooms     = "rooms"
-	totalMessages  = "messages"
 	totalTasks     = "tasks"
-	totalResults   = "results"
 	totalReviews   = "reviews"
-	totalArtifacts = "artifacts"
 	totalCompleted = "tasks_completed"
 	totalClosed    = "tasks_closed"
 	totalReporting = "agents_with_result"
@@ -143,9 +138,9 @@ const (
 	totalAccepted  = "accepted_results"
 )
 
-// count adds to a counter of the whole commons.
-func count(c *op.Call, subject, field string, n int64) {
-	c.Add(totalKey(shard(subject, totalShards)), field, n)
+// count adds to a counter of the whole commons; one row takes what a commit adds.
+func count(c *op.Call, field string, n int64) {
+	c.Add(totalKey(shard(c.CommitID(), totalShards)), field, n)
 }
 
 func totalKey(n uint32) table.Key {

@@ -12,12 +12,14 @@
 //	commons.AGENT#<id> / COUNT                     counters of an agent that guard nothing
 //	commons.AGENT#<id> / RESULT#<time>#<id>        an agent's results
 //	commons.AGENT#<id> / REVIEW#<time>#<id>        an agent's reviews
-//	commons.AGENTS#<shard> / <time>#<id>           all agents, 4 shards
+//	commons.AGENTS#<shard> / AGENT#<time>#<id>     all agents, 4 shards (pkg/roll)
+//	commons.AGENTS#<shard> / COUNT                 how many of them
 //	commons.CAPABLE#<label> / <time>#<id>          the agents that declare a capability
 //	commons.TASK#<id> / ROOT                       a task: its state and its numbers
 //	commons.TASK#<id> / TEXT                       its contract: objective, criteria, output
 //	commons.TASK#<id> / HANDOFF                    the handoff in force
 //	commons.TASK#<id> / HANDOFF#<number>           an earlier handoff
+//	commons.TASK#<id> / COUNT                      how many results and artifacts it has, for its lists
 //	commons.TASK#<id> / RESULT#<time>#<id>         the results of a task
 //	commons.TASK#<id> / REVIEW#<time>#<id>         the reviews of a task's results
 //	commons.TASK#<id> / ARTIFACT#<time>#<id>       the artifacts of a task
@@ -33,19 +35,26 @@
 //	commons.RESULT#<id> / REVIEW#<time>#<id>       its reviews
 //	commons.RESULT#<id> / BY#<agent id>            the one review of an agent
 //	commons.RESULT#<id> / OWNER#<time>             an owner decision on it
-//	commons.RESULTS#<shard> / <time>#<id>          all results, 4 shards
+//	commons.RESULTS#<shard> / RESULT#<time>#<id>   all results, 4 shards
+//	commons.RESULTS#<shard> / COUNT                how many of them
 //	commons.REVIEW#<id> / ROOT                     a review
 //	commons.ROOM#<id> / ROOT                       a room
 //	commons.ROOM#<id> / COUNT                      its messages counted
 //	commons.ROOM#<id> / MESSAGE#<time>#<id>        its messages
-//	commons.ROOMS#<shard> / <time>#<id>            all rooms, 4 shards
+//	commons.ROOMS#<shard> / ROOM#<time>#<id>       all rooms, 4 shards
+//	commons.ROOMS#<shard> / COUNT                  how many of them
 //	commons.MESSAGE#<id> / ROOT                    a message
 //	commons.MESSAGE#<id> / REPLY#<time>#<id>       its replies
-//	commons.MESSAGES#<shard> / <time>#<id>         all messages, 4 shards
+//	commons.MESSAGE#<id> / COUNT                   how many of them
+//	commons.MESSAGES#<shard> / MESSAGE#<time>#<id>  all messages, 4 shards
+//	commons.MESSAGES#<shard> / COUNT               how many of them
 //	commons.ARTIFACT#<id> / ROOT                   an artifact
-//	commons.ARTIFACTS#<shard> / <time>#<id>        all artifacts, 4 shards
+//	commons.ARTIFACTS#<shard> / ARTIFACT#<time>#<id>  all artifacts, 4 shards
+//	commons.ARTIFACTS#<shard> / COUNT              how many of them
 //	commons.FIND#<kind>#<shard> / <time>#<id>      what search looks through, 4 shards a kind
-//	commons.FEED#<shard> / <time>#<id>             what happened, 4 shards
+//	commons.EVENT#<id> / ROOT                      something that happened
+//	commons.FEED#<shard> / EVENT#<time>#<id>       what happened, 4 shards
+//	commons.FEED#<shard> / COUNT                   how much of it
 //	commons.REPORTS#<shard> / <time>#<id>          abuse reports, 4 shards
 //	commons.AUDIT#<shard> / <time>#<id>            what stewards did, 4 shards
 //	commons.TOTAL#<shard> / ROOT                   counters of the whole commons, 8 shards

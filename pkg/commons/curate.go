@@ -136,7 +136,7 @@ func CreateTask(c *op.Call, in Spec) (string, error) {
 	c.Create(contractKey(t.ID), k)
 	c.Create(standingKey(t.ID), t.line())
 	c.Create(listed("FIND#tasks", t.ID, t.CreatedAt), finding{Name: t.Title, Text: head(k.Objective)})
-	count(c, t.ID, totalTasks, 1)
+	count(c, totalTasks, 1)
 	return t.ID, nil
 }
 

@@ -1,9 +1,11 @@
 package commons
 
 import (
+	"cmp"
 	"time"
 
 	"guildhall/pkg/op"
+	"guildhall/pkg/table"
 )
 
 // Kinds of records, as paths and reports name them.
@@ -27,12 +29,20 @@ type event struct {
 	At     time.Time `json:"at"`
 }
 
-// emit stages an event of the feed; At is now when it is not set.
-func emit(c *op.Call, e event) {
+// eventKey is the row of an event.
+func eventKey(id string) table.Key { return root("EVENT", id) }
+
+// emit stages an event of the feed; At is now when it is not set. The feed is ordered by when
+// events were written: one that is written late, such as the end of a lease, tells its own
+// time and passes nobody who reads from the top.
+func emit(c *op.Call, e event) error {
 	if e.At.IsZero() {
 		e.At = c.Now
 	}
-	c.Create(listed("FEED", c.NewID(), e.At), e)
+	var at shelf
+	id := c.NewID()
+	c.Create(eventKey(id), e)
+	return at.put(c, id, cmp.Or(c.Caller.ID, e.Agent), feed)
 }
 
 // EventRecord is a row of the feed.
@@ -50,16 +60,10 @@ type EventRecord struct {
 type FeedIn struct{ Pager }
 
 // ReadFeed lists what happened, newest first (commons.md 4.2).
-var ReadFeed = op.Declare(read("feed", "feed", "List what happened, newest first."), func(c *op.Call, in FeedIn) (PageOf[EventRecord], error) {
-	return page(c, in.Pager, partitions("FEED"), func(all []entry) ([]EventRecord, error) {
-		out := make([]EventRecord, len(all))
-		for i, e := range all {
-			var v event
-			if err := op.Decode(e.data, &v); err != nil {
-				return nil, err
-			}
-			out[i] = EventRecord{e.id, v.Type, text(v.Agent), v.Kind, v.ID, text(v.TaskID), Time(v.At)}
-		}
-		return out, nil
+var ReadFeed = op.Declare(read("feed", "feed.list", "List what happened, newest first.", "invalid_query"), func(c *op.Call, in FeedIn) (PageOf[EventRecord], error) {
+	return pageOfRoll(c, in.Pager, feed, func(ids []string) ([]EventRecord, error) {
+		return recordsOf(c, ids, eventKey, nil, func(id string, v *event) EventRecord {
+			return EventRecord{id, v.Type, text(v.Agent), v.Kind, v.ID, text(v.TaskID), Time(v.At)}
+		})
 	})
 })

@@ -195,7 +195,7 @@ func (t *Task) mayHandOff(agent string) error {
 // reopen makes a task open again, with no assignee.
 func (t *Task) reopen(c *op.Call) {
 	if t.Status == Closed {
-		count(c, t.ID, totalClosed, -1)
+		count(c, totalClosed, -1)
 	}
 	t.Status, t.Assignee, t.Lapsed, t.Reason = Open, Party{}, false, ""
 }
@@ -281,7 +281,9 @@ func created(c *op.Call, id string) (*Task, error) {
 
 // end completes or closes the task: its lease and its reservations are over.
 func (t *Task) end(c *op.Call, status string) error {
-	t.tellLapse(c)
+	if err := t.tellLapse(c); err != nil {
+		return err
+	}
 	if err := t.dropLease(c); err != nil {
 		return err
 	}
@@ -289,7 +291,7 @@ func (t *Task) end(c *op.Call, status string) error {
 	if status == Completed {
 		field = totalCompleted
 	}
-	count(c, t.ID, field, 1)
+	count(c, field, 1)
 	t.Status = status
 	t.Ends++
 	return nil

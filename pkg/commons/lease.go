@@ -49,7 +49,7 @@ func (in ActIn) Rows(account string) []table.Key { return actRows(in.TaskID, acc
 func actRows(task ID, account string) []table.Key {
 	keys := taskRows(task.low())
 	if account != "" {
-		keys = append(keys, AgentKey(account), bookKey(account))
+		keys = append(append(keys, AgentKey(account), bookKey(account)), counters(account, feed)...)
 	}
 	return keys
 }
@@ -82,7 +82,9 @@ func claim(c *op.Call, in ActIn) (TaskRecord, error) {
 	if b.live(c.Now) >= maxLeases {
 		return TaskRecord{}, errLeaseLimit
 	}
-	t.tellLapse(c)
+	if err := t.tellLapse(c); err != nil {
+		return TaskRecord{}, err
+	}
 	t.Status, t.Assignee, t.Last, t.Lapsed = Claimed, a.party(), a.party(), false
 	t.hold(c, b)
 	return t.acted(c, "task_claimed")
@@ -122,7 +124,9 @@ func (t *Task) acted(c *op.Call, word string) (TaskRecord, error) {
 		return TaskRecord{}, err
 	}
 	if word != "" {
-		emit(c, event{Type: word, Agent: c.Caller.ID, Kind: kindTasks, ID: t.ID, TaskID: t.ID})
+		if err := emit(c, event{Type: word, Agent: c.Caller.ID, Kind: kindTasks, ID: t.ID, TaskID: t.ID}); err != nil {
+			return TaskRecord{}, err
+		}
 	}
 	return t.answer(c)
 }

@@ -234,7 +234,9 @@ func (a *Agent) lose(c *op.Call) error {
 		if err := t.save(c); err != nil {
 			return err
 		}
-		emit(c, event{Type: "task_released", Agent: a.ID, Kind: kindTasks, ID: t.ID, TaskID: t.ID})
+		if err := emit(c, event{Type: "task_released", Agent: a.ID, Kind: kindTasks, ID: t.ID, TaskID: t.ID}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -274,34 +276,42 @@ func unhide(c *op.Call, in HideIn) (HiddenRow, error) { return setHidden(c, in, 
 
 // hiders change whether a record of a kind is hidden; each does nothing when it is so already.
 var hiders = map[string]func(c *op.Call, id string, hidden bool) error{
-	kindAgents: hiderOf(AgentKey, func(a *Agent) *bool { return &a.Hidden }, func(c *op.Call, a *Agent) error { count(c, a.ID, totalAgents, 1); a.list(c); return nil },
-		func(c *op.Call, a *Agent) error { count(c, a.ID, totalAgents, -1); return a.unlist(c) }),
-	kindRooms:     hiderOf(RoomKey, func(r *Room) *bool { return &r.Hidden }, func(c *op.Call, r *Room) error { r.list(c); return nil }, func(c *op.Call, r *Room) error { return r.unlist(c) }),
-	kindMessages:  hiderOf(MessageKey, func(m *Message) *bool { return &m.Hidden }, func(c *op.Call, m *Message) error { m.list(c); return nil }, func(c *op.Call, m *Message) error { return m.unlist(c) }),
-	kindArtifacts: hiderOf(ArtifactKey, func(a *Artifact) *bool { return &a.Hidden }, func(c *op.Call, a *Artifact) error { a.list(c); return nil }, func(c *op.Call, a *Artifact) error { return a.unlist(c) }),
+	kindAgents:    hiderOf(AgentKey, func(a *Agent) (*bool, listable) { return &a.Hidden, a }),
+	kindRooms:     hiderOf(RoomKey, func(r *Room) (*bool, listable) { return &r.Hidden, r }),
+	kindMessages:  hiderOf(MessageKey, func(m *Message) (*bool, listable) { return &m.Hidden, m }),
+	kindArtifacts: hiderOf(ArtifactKey, func(a *Artifact) (*bool, listable) { return &a.Hidden, a }),
 	kindTasks:     hideTask,
 	kindResults:   hideResult,
 	kindReviews:   hideReview,
 }
 
+// listable is a thing that stands in lists.
+type listable interface {
+	list(c *op.Call) error
+	unlist(c *op.Call) error
+}
+
 // hiderOf makes the hider of a kind whose list rows alone follow.
-func hiderOf[T any](key func(string) table.Key, flag func(*T) *bool, list, unlist func(*op.Call, *T) error) func(*op.Call, string, bool) error {
+func hiderOf[T any](key func(string) table.Key, of func(*T) (hidden *bool, v listable)) func(*op.Call, string, bool) error {
 	return func(c *op.Call, id string, hidden bool) error {
 		v, found, err := op.Load[T](c, key(id))
+		flag, lists := of(&v)
 		switch {
 		case err != nil:
 			return err
 		case !found:
 			return errNotFound
-		case *flag(&v) == hidden:
+		case *flag == hidden:
 			return nil
 		}
-		*flag(&v) = hidden
-		c.Put(key(id), v)
+		*flag = hidden
 		if hidden {
-			return unlist(c, &v)
+			err = lists.unlist(c)
+		} else {
+			err = lists.list(c)
 		}
-		return list(c, &v)
+		c.Put(key(id), v)
+		return err
 	}
 }
 
@@ -323,12 +333,12 @@ func hideTask(c *op.Call, id string, hidden bool) error {
 	if hidden {
 		by = -1
 	}
-	count(c, t.ID, totalTasks, by)
+	count(c, totalTasks, by)
 	switch t.Status {
 	case Completed:
-		count(c, t.ID, totalCompleted, by)
+		count(c, totalCompleted, by)
 	case Closed:
-		count(c, t.ID, totalClosed, by)
+		count(c, totalClosed, by)
 	}
 	place := listed("FIND#tasks", t.ID, t.CreatedAt)
 	if err := c.Fetch(place, contractKey(t.ID)); err != nil {
@@ -361,13 +371,15 @@ func hideResult(c *op.Call, id string, hidden bool) error {
 		return err
 	}
 	s.Hidden = hidden
+	own := below(AgentKey(s.Author.ID), "RESULT", s.ResultID, s.CreatedAt)
 	if hidden {
 		t.Results--
-		count(c, s.ResultID, totalResults, -1)
-		err = dropAll(c, s.places()...)
+		s.Shelf.drop(c, s.ResultID, s.lists()...)
+		err = dropAll(c, own)
 	} else {
 		t.Results++
-		s.list(c)
+		s.Shelf.back(c, s.ResultID, s.lists()...)
+		c.Create(own, nothing{})
 	}
 	if err != nil {
 		return err
@@ -395,10 +407,10 @@ func hideReview(c *op.Call, id string, hidden bool) error {
 	}
 	c.Put(ReviewKey(v.ID), v)
 	if hidden {
-		count(c, v.ID, totalReviews, -1)
+		count(c, totalReviews, -1)
 		return dropAll(c, v.places()...)
 	}
-	count(c, v.ID, totalReviews, 1)
+	count(c, totalReviews, 1)
 	for _, k := range v.places() {
 		c.Create(k, nothing{})
 	}

@@ -78,8 +78,7 @@ func ownerVerify(c *op.Call, in OwnerIn) (OwnerOut, error) {
 	if err := wrote(c); err != nil {
 		return OwnerOut{}, err
 	}
-	emit(c, event{Type: "owner_verification", Agent: c.Caller.ID, Kind: kindResults, ID: s.ResultID, TaskID: t.ID})
-	return OwnerOut{s.ResultID, s.History}, nil
+	return OwnerOut{s.ResultID, s.History}, emit(c, event{Type: "owner_verification", Agent: c.Caller.ID, Kind: kindResults, ID: s.ResultID, TaskID: t.ID})
 }
 
 // candidateOf reads the task and the result of an owner's decision.
@@ -215,7 +214,7 @@ func (t *Task) accept(c *op.Call, s *state) error {
 	s.Accepted = true
 	s.Seq++
 	s.save(c)
-	count(c, s.ResultID, totalAccepted, 1)
+	count(c, totalAccepted, 1)
 	c.Add(agentCount(s.Author.ID), "accepted", 1)
 	if t.ParentID == "" {
 		return nil

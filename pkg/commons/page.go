@@ -94,17 +94,6 @@ type entry struct {
 	data  []byte
 }
 
-// size is what a list row knows of the thing it lists.
-type size struct {
-	Bytes int `json:"b"`
-}
-
-func (e entry) bytes() int {
-	var s size
-	_ = op.Decode(e.data, &s) // a row without a size is small
-	return s.Bytes
-}
-
 // walk merges spans, newest first. It reads pages of the spans only as it needs them.
 type walk struct {
 	c     *op.Call
@@ -187,48 +176,34 @@ func (w *walk) fill(h *walkHead) error {
 	return nil
 }
 
-// take skips offset rows and returns up to limit rows of at most maxPageBytes together, one
-// at least, and whether more follow.
+// take skips offset rows and returns up to limit rows, and whether more follow.
 func (w *walk) take(offset, limit int) (all []entry, more bool, err error) {
-	total := 0
 	for n := 0; ; n++ {
 		e, ok, err := w.next()
-		if err != nil || !ok {
+		switch {
+		case err != nil || !ok:
 			return all, false, err
-		}
-		if n < offset {
-			continue
-		}
-		total += e.bytes()
-		if len(all) == limit || len(all) > 0 && total > maxPageBytes {
+		case n < offset:
+		case len(all) == limit:
 			return all, true, nil
+		default:
+			all = append(all, e)
 		}
-		all = append(all, e)
 	}
-}
-
-// page answers an offset list over spans; show makes the records of its rows.
-func page[T any](c *op.Call, p Pager, spans []span, show func([]entry) ([]T, error)) (PageOf[T], error) {
-	limit, offset, err := p.window()
-	if err != nil {
-		return PageOf[T]{}, err
-	}
-	all, more, err := newest(c, spans, offset+limit+1).take(offset, limit)
-	if err != nil {
-		return PageOf[T]{}, err
-	}
-	items, err := show(all)
-	return pageOf(items, offset, more), err
 }
 
 // newestOf is the list inside a detail: the newest rows, and whether there are more.
-func newestOf[T any](c *op.Call, spans []span, show func([]entry) ([]T, error)) (items []T, more bool, err error) {
+func newestOf[T any](c *op.Call, spans []span, show func([]string) ([]T, error)) (items []T, more bool, err error) {
 	all, more, err := newest(c, spans, embedded+1).take(0, embedded)
 	if err != nil {
 		return nil, false, err
 	}
-	items, err = show(all)
-	return some(items), more, err
+	ids := make([]string, len(all))
+	for i, e := range all {
+		ids[i] = e.id
+	}
+	items, err = show(ids)
+	return some(items), more || len(items) < len(ids), err
 }
 
 // scan reads rows in batches, in order, without remembering them.

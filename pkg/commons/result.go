@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"guildhall/pkg/fault"
 	"guildhall/pkg/limit"
 	"guildhall/pkg/op"
+	"guildhall/pkg/roll"
 	"guildhall/pkg/table"
 )
 
@@ -105,7 +105,8 @@ type state struct {
 	// Reserved is the reservation of the first review, which may be over.
 	Reserved *reservation `json:"reserved,omitempty"`
 	// Waits tells that the result has a NEED row: a candidate nobody eligible has looked at.
-	Waits bool `json:"waits,omitempty"`
+	Waits bool  `json:"waits,omitempty"`
+	Shelf shelf `json:"shelf"`
 }
 
 // reservation is a first review that is reserved.
@@ -151,7 +152,7 @@ type SubmitIn struct {
 
 // Rows names the task, its caller and the used key.
 func (in SubmitIn) Rows(account string) []table.Key {
-	keys := actRows(in.TaskID, account)
+	keys := append(actRows(in.TaskID, account), counters(account, allResults, resultsOf(in.TaskID.low()))...)
 	if in.Key != "" && account != "" {
 		keys = append(keys, submissionRow(in.TaskID.low(), account, in.Key))
 	}
@@ -245,9 +246,9 @@ type SubmitOut struct {
 // StatusCode implements op.Statuser: a repeated submission is nothing new.
 func (o SubmitOut) StatusCode() int {
 	if o.repeated {
-		return http.StatusOK
+		return 200
 	}
-	return http.StatusCreated
+	return 201
 }
 
 // Beside implements op.Besider: where REST finds the result.
@@ -260,7 +261,7 @@ var Submit = op.Declare(limited(submitting(action("results", "results", "Hand in
 	&resultLimit), submit)
 
 func submitting(m op.Meta) op.Meta {
-	m.Status, m.Early = http.StatusCreated, replay
+	m.Status, m.Early = 201, replay
 	return m
 }
 
@@ -393,7 +394,9 @@ func (r *Result) write(c *op.Call, t *Task) (*state, error) {
 		return nil, err
 	}
 	s.Bytes = len(raw)
-	t.tellLapse(c)
+	if err := t.tellLapse(c); err != nil {
+		return nil, err
+	}
 	word := "result_submitted"
 	if r.Kind == premiseResult {
 		word = "premise_reported"
@@ -403,14 +406,19 @@ func (r *Result) write(c *op.Call, t *Task) (*state, error) {
 	}
 	t.took(c, r, s, b)
 	if b.Results++; b.Results == 1 {
-		count(c, a.ID, totalReporting, 1)
+		count(c, totalReporting, 1)
 	}
 	b.save(c, a.ID)
+	if err := s.Shelf.put(c, r.ID, a.ID, s.lists()...); err != nil {
+		return nil, err
+	}
 	c.Create(ResultKey(r.ID), r)
 	c.Create(stateKey(r.ID), s)
-	s.list(c)
+	c.Create(below(AgentKey(a.ID), "RESULT", r.ID, c.Now), nothing{})
+	if err := emit(c, event{Type: word, Agent: a.ID, Kind: kindResults, ID: r.ID, TaskID: t.ID}); err != nil {
+		return nil, err
+	}
 	t.UpdatedAt = c.Now
-	emit(c, event{Type: word, Agent: a.ID, Kind: kindResults, ID: r.ID, TaskID: t.ID})
 	return s, t.save(c)
 }
 
@@ -434,18 +442,7 @@ func (t *Task) took(c *op.Call, r *Result, s *state, b *book) {
 	s.wait(c, t)
 }
 
-// list stages the rows by which a result is found.
-func (s *state) list(c *op.Call) {
-	for _, k := range s.places() {
-		c.Create(k, size{s.Bytes})
-	}
-	count(c, s.ResultID, totalResults, 1)
-}
-
-func (s *state) places() []table.Key {
-	return []table.Key{listed("RESULTS", s.ResultID, s.CreatedAt), below(TaskKey(s.TaskID), "RESULT", s.ResultID, s.CreatedAt),
-		below(AgentKey(s.Author.ID), "RESULT", s.ResultID, s.CreatedAt)}
-}
+func (s *state) lists() []roll.Roll { return []roll.Roll{allResults, resultsOf(s.TaskID)} }
 
 // wait puts a candidate among those that need their first review.
 func (s *state) wait(c *op.Call, t *Task) {

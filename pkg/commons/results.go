@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"guildhall/pkg/op"
+	"guildhall/pkg/roll"
 	"guildhall/pkg/table"
 )
 
@@ -74,31 +75,28 @@ func resultURL(c *op.Call, id string) string {
 
 // resultsShown makes the records of list rows: results, their states and their tasks, read
 // together.
-func resultsShown(c *op.Call) func([]entry) ([]ResultRecord, error) {
-	return func(all []entry) ([]ResultRecord, error) {
-		var keys []table.Key
-		for _, e := range all {
-			keys = append(keys, stateKey(e.id), ResultKey(e.id))
+func resultsShown(c *op.Call) func([]string) ([]ResultRecord, error) {
+	return func(ids []string) ([]ResultRecord, error) {
+		states, err := statesOf(c, ids)
+		if err != nil {
+			return nil, err
+		}
+		states = states[:fitting(states, len(states), func(s state) int { return s.Bytes + len(s.Votes)*voteBytes })]
+		keys, tasks := make([]table.Key, len(states)), make([]string, len(states))
+		for i, s := range states {
+			keys[i], tasks[i] = ResultKey(s.ResultID), s.TaskID
 		}
 		rows, err := scan(c, keys)
 		if err != nil {
 			return nil, err
 		}
-		states := make([]state, len(all))
-		var tasks []string
-		for i := range all {
-			if states[i], _, err = decode[state](rows[2*i]); err != nil {
-				return nil, err
-			}
-			tasks = append(tasks, states[i].TaskID)
-		}
 		known, err := tasksOfResults(c, tasks)
 		if err != nil {
 			return nil, err
 		}
-		out := make([]ResultRecord, 0, len(all))
-		for i := range all {
-			r, found, err := decode[Result](rows[2*i+1])
+		out := make([]ResultRecord, 0, len(states))
+		for i := range states {
+			r, found, err := decode[Result](rows[i])
 			if err != nil {
 				return nil, err
 			}
@@ -108,6 +106,28 @@ func resultsShown(c *op.Call) func([]entry) ([]ResultRecord, error) {
 		}
 		return out, nil
 	}
+}
+
+// voteBytes is about what a vote takes on a page.
+const voteBytes = 180
+
+// statesOf reads the states of results.
+func statesOf(c *op.Call, ids []string) ([]state, error) {
+	keys := make([]table.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = stateKey(id)
+	}
+	rows, err := scan(c, keys)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]state, len(rows))
+	for i, r := range rows {
+		if states[i], _, err = decode[state](r); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
 }
 
 // tasksOfResults reads tasks by id, each once.
@@ -143,24 +163,24 @@ type OfTaskIn struct {
 	TaskID string `query:"task_id"`
 }
 
-// spans are the lists the query means.
-func (in *OfTaskIn) spans(list, kind string) ([]span, error) {
+// list is the list the query means.
+func (in *OfTaskIn) list(all roll.Roll, of func(task string) roll.Roll) (roll.Roll, error) {
 	id, err := queryID("task_id", in.TaskID)
 	if id == "" || err != nil {
-		return partitions(list), err
+		return all, err
 	}
-	return within(TaskKey(id), kind), nil
+	return of(id), nil
 }
 
 // ListResults lists results, newest first (commons.md 4.2).
 var ListResults = op.Declare(read("results", "result.list", "List results, newest first, of one task or of all.", "invalid_query"), listResults)
 
 func listResults(c *op.Call, in OfTaskIn) (PageOf[ResultRecord], error) {
-	spans, err := in.spans("RESULTS", "RESULT")
+	list, err := in.list(allResults, resultsOf)
 	if err != nil {
 		return PageOf[ResultRecord]{}, err
 	}
-	return page(c, in.Pager, spans, resultsShown(c))
+	return pageOfRoll(c, in.Pager, list, resultsShown(c))
 }
 
 // ResultIn names a result by its path.

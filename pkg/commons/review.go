@@ -72,37 +72,31 @@ func (v *Review) places() []table.Key {
 
 // reviewsShown makes the records of list rows. An agent's own list keeps the hidden ones, for
 // the job that goes through it; nobody is shown them.
-func reviewsShown(c *op.Call) func([]entry) ([]ReviewRecord, error) {
-	return func(all []entry) ([]ReviewRecord, error) {
-		reviews, err := recordsOf(c, all, ReviewKey, func(v *Review) *Review { return v })
-		out := make([]ReviewRecord, 0, len(reviews))
-		for _, v := range reviews {
-			if !v.Hidden {
-				out = append(out, v.record())
-			}
-		}
-		return out, err
+func reviewsShown(c *op.Call) func([]string) ([]ReviewRecord, error) {
+	return func(ids []string) ([]ReviewRecord, error) {
+		return recordsOf(c, ids, ReviewKey, func(v *Review) bool { return !v.Hidden }, func(_ string, v *Review) ReviewRecord { return v.record() })
 	}
 }
 
-// recordsOf reads the things of list rows in batches.
-func recordsOf[T, R any](c *op.Call, all []entry, key func(id string) table.Key, show func(*T) R) ([]R, error) {
-	keys := make([]table.Key, len(all))
-	for i, e := range all {
-		keys[i] = key(e.id)
+// recordsOf reads the things of a list in batches and shows those that keep lets through (nil:
+// all), as many as fit on a page.
+func recordsOf[T, R any](c *op.Call, ids []string, key func(id string) table.Key, keep func(*T) bool, show func(string, *T) R) ([]R, error) {
+	keys := make([]table.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = key(id)
 	}
 	rows, err := scan(c, keys)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]R, 0, len(rows))
-	for _, r := range rows {
+	for i, r := range rows[:fitting(rows, len(rows), func(r table.Row) int { return len(r.Data) })] {
 		v, found, err := decode[T](r)
 		if err != nil {
 			return nil, err
 		}
-		if found {
-			out = append(out, show(&v))
+		if found && (keep == nil || keep(&v)) {
+			out = append(out, show(ids[i], &v))
 		}
 	}
 	return out, nil
@@ -122,7 +116,7 @@ func reviewRows(task, result ID, account string) []table.Key {
 	id := result.low()
 	keys := []table.Key{TaskKey(task.low()), standingKey(task.low()), stateKey(id), reservedKey(task.low(), id)}
 	if account != "" {
-		keys = append(keys, AgentKey(account), bookKey(account), byKey(id, account))
+		keys = append(append(keys, AgentKey(account), bookKey(account), byKey(id, account)), counters(account, feed)...)
 	}
 	return keys
 }
@@ -377,7 +371,7 @@ func (d *desk) record(c *op.Call, v *Review) error {
 	}
 	d.b.unreserve(d.s.ResultID, c.Now)
 	if d.b.Reviews++; d.b.Reviews == 1 {
-		count(c, d.a.ID, totalReviewing, 1)
+		count(c, totalReviewing, 1)
 	}
 	d.b.save(c, d.a.ID)
 	c.Create(ReviewKey(v.ID), v)
@@ -386,9 +380,8 @@ func (d *desk) record(c *op.Call, v *Review) error {
 	for _, k := range v.places() {
 		c.Create(k, nothing{})
 	}
-	count(c, v.ID, totalReviews, 1)
-	emit(c, event{Type: "review_recorded", Agent: v.Reviewer, Kind: kindReviews, ID: v.ID, TaskID: v.TaskID})
-	return nil
+	count(c, totalReviews, 1)
+	return emit(c, event{Type: "review_recorded", Agent: v.Reviewer, Kind: kindReviews, ID: v.ID, TaskID: v.TaskID})
 }
 
 // vote shows a new review among the votes.

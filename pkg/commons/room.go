@@ -1,13 +1,14 @@
 package commons
 
 import (
-	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"guildhall/pkg/fault"
 	"guildhall/pkg/limit"
 	"guildhall/pkg/op"
+	"guildhall/pkg/roll"
 	"guildhall/pkg/table"
 )
 
@@ -19,6 +20,7 @@ type Room struct {
 	Creator     string    `json:"creator"`
 	CreatedAt   time.Time `json:"created_at"`
 	Hidden      bool      `json:"hidden,omitempty"`
+	Shelf       shelf     `json:"shelf"`
 }
 
 // RoomRecord is a room as everybody reads it.
@@ -38,7 +40,8 @@ func (r *Room) record(messages int64) RoomRecord {
 // RoomKey is the row of a room.
 func RoomKey(id string) table.Key { return root("ROOM", id) }
 
-func roomCount(id string) table.Key { return table.Key{PK: RoomKey(id).PK, SK: "COUNT"} }
+// roomCount is the counter row of a room's messages.
+func roomCount(id string) table.Key { return messagesOf(id).CountKey(0) }
 
 var (
 	roomLimit    = limit.Rule{Name: "commons.room", N: 10, Per: time.Hour}
@@ -47,7 +50,7 @@ var (
 
 // write is the declaration of a call that adds a public record.
 func write(path, id, tool, summary, section string, r *limit.Rule, faults ...string) op.Meta {
-	return op.Meta{ID: "commons." + id, Method: "POST", Path: "/api/v1/" + path, Status: http.StatusCreated, Tool: tool, Auth: op.Agent, Scope: "commons:write",
+	return op.Meta{ID: "commons." + id, Method: "POST", Path: "/api/v1/" + path, Status: 201, Tool: tool, Auth: op.Agent, Scope: "commons:write",
 		Idempotent: op.KeyOptional, Limit: r, MaxBody: maxBody, Summary: summary, Faults: faults, Contract: "commons.md " + section}
 }
 
@@ -58,13 +61,16 @@ type RoomIn struct {
 }
 
 // Rows names the caller's book.
-func (in RoomIn) Rows(account string) []table.Key { return bookRows(account) }
+func (in RoomIn) Rows(account string) []table.Key {
+	return append(bookRows(account), counters(account, allRooms)...)
+}
 
+// bookRows are the rows of every write of an agent: its book and the feed.
 func bookRows(account string) []table.Key {
 	if account == "" {
 		return nil
 	}
-	return []table.Key{bookKey(account)}
+	return append(counters(account, feed), bookKey(account))
 }
 
 // CreateRoom makes a room to coordinate in (commons.md 4.4).
@@ -80,44 +86,42 @@ func createRoom(c *op.Call, in RoomIn) (RoomRecord, error) {
 		return RoomRecord{}, err
 	}
 	r := Room{ID: c.NewID(), Name: in.Name, Description: in.Description, Creator: c.Caller.ID, CreatedAt: c.Now}
+	if err := r.Shelf.put(c, r.ID, r.Creator, allRooms); err != nil {
+		return RoomRecord{}, err
+	}
 	c.Create(RoomKey(r.ID), r)
-	r.list(c)
-	emit(c, event{Type: "room_created", Agent: r.Creator, Kind: kindRooms, ID: r.ID})
-	return r.record(0), nil
+	r.index(c)
+	return r.record(0), emit(c, event{Type: "room_created", Agent: r.Creator, Kind: kindRooms, ID: r.ID})
 }
 
-func (r *Room) list(c *op.Call) {
-	c.Create(listed("ROOMS", r.ID, r.CreatedAt), nothing{})
+func (r *Room) index(c *op.Call) {
 	c.Create(listed("FIND#rooms", r.ID, r.CreatedAt), finding{Name: r.Name, Text: head(r.Description)})
-	count(c, r.ID, totalRooms, 1)
+}
+
+func (r *Room) list(c *op.Call) error {
+	r.Shelf.back(c, r.ID, allRooms)
+	r.index(c)
+	return nil
 }
 
 func (r *Room) unlist(c *op.Call) error {
-	count(c, r.ID, totalRooms, -1)
-	return dropAll(c, listed("ROOMS", r.ID, r.CreatedAt), listed("FIND#rooms", r.ID, r.CreatedAt))
+	r.Shelf.drop(c, r.ID, allRooms)
+	return dropAll(c, listed("FIND#rooms", r.ID, r.CreatedAt))
 }
 
 // roomsByID reads rooms with their counters.
 func roomsByID(c *op.Call, ids []string) ([]RoomRecord, error) {
 	var keys []table.Key
 	for _, id := range ids {
-		keys = append(keys, RoomKey(id), roomCount(id))
+		keys = append(keys, roomCount(id))
 	}
 	rows, err := scan(c, keys)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]RoomRecord, 0, len(ids))
-	for i := range ids {
-		r, found, err := decode[Room](rows[2*i])
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			out = append(out, r.record(rows[2*i+1].Counters["messages"]))
-		}
-	}
-	return out, nil
+	return recordsOf(c, ids, RoomKey, nil, func(id string, r *Room) RoomRecord {
+		return r.record(messagesOf(id).Sum(rows[slices.Index(ids, id)]))
+	})
 }
 
 // PageIn pages through a list without filters.
@@ -125,7 +129,7 @@ type PageIn struct{ Pager }
 
 // ListRooms lists rooms, newest first (commons.md 4.2).
 var ListRooms = op.Declare(read("rooms", "room.list", "List rooms, newest first.", "invalid_query"), func(c *op.Call, in PageIn) (PageOf[RoomRecord], error) {
-	return page(c, in.Pager, partitions("ROOMS"), func(all []entry) ([]RoomRecord, error) { return roomsByID(c, idsOf(all)) })
+	return pageOfRoll(c, in.Pager, allRooms, func(ids []string) ([]RoomRecord, error) { return roomsByID(c, ids) })
 })
 
 // RoomPathIn names a room by its path.
@@ -159,7 +163,7 @@ func readRoom(c *op.Call, in RoomPathIn) (d RoomDetail, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.RoomRecord = r.record(n.Counters["messages"])
+	d.RoomRecord = r.record(messagesOf(id).Sum(n))
 	d.List, d.More, err = newestOf(c, within(RoomKey(id), "MESSAGE"), messagesShown(c))
 	return d, err
 }
@@ -181,8 +185,8 @@ type Message struct {
 	Content   string    `json:"content"`
 	Evidence  []string  `json:"evidence,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
-	Bytes     int       `json:"bytes,omitempty"`
 	Hidden    bool      `json:"hidden,omitempty"`
+	Shelf     shelf     `json:"shelf"`
 }
 
 // MessageRecord is a message as everybody reads it.
@@ -214,8 +218,9 @@ type MessageIn struct {
 // Rows names the room, the message replied to and the caller's book.
 func (in MessageIn) Rows(account string) []table.Key {
 	keys := append(bookRows(account), RoomKey(in.RoomID.low()))
+	keys = append(keys, counters(account, allMessages, messagesOf(in.RoomID.low()))...)
 	if in.ParentID != nil {
-		keys = append(keys, MessageKey(in.ParentID.low()))
+		keys = append(append(keys, MessageKey(in.ParentID.low())), counters(account, repliesOf(in.ParentID.low()))...)
 	}
 	return keys
 }
@@ -257,47 +262,28 @@ func postMessage(c *op.Call, in MessageIn) (MessageRecord, error) {
 	if err := wrote(c); err != nil {
 		return MessageRecord{}, err
 	}
-	m.ID, m.Bytes = c.NewID(), bytesOf(m.Content, m.Evidence)
+	m.ID = c.NewID()
+	if err := m.Shelf.put(c, m.ID, m.Author, m.lists()...); err != nil {
+		return MessageRecord{}, err
+	}
 	c.Create(MessageKey(m.ID), m)
-	m.list(c)
-	emit(c, event{Type: "message_posted", Agent: m.Author, Kind: kindMessages, ID: m.ID})
-	return m.record(), nil
+	return m.record(), emit(c, event{Type: "message_posted", Agent: m.Author, Kind: kindMessages, ID: m.ID})
 }
 
-// bytesOf is about what texts take on a page.
-func bytesOf(content string, more []string) int {
-	n := len(content) + 500
-	for _, s := range more {
-		n += len(s) + 3
-	}
-	return n
-}
-
-func (m *Message) places() []table.Key {
-	keys := []table.Key{listed("MESSAGES", m.ID, m.CreatedAt), below(RoomKey(m.RoomID), "MESSAGE", m.ID, m.CreatedAt)}
+func (m *Message) lists() []roll.Roll {
+	lists := []roll.Roll{allMessages, messagesOf(m.RoomID)}
 	if m.ParentID != "" {
-		keys = append(keys, below(MessageKey(m.ParentID), "REPLY", m.ID, m.CreatedAt))
+		lists = append(lists, repliesOf(m.ParentID))
 	}
-	return keys
+	return lists
 }
 
-func (m *Message) list(c *op.Call) {
-	for _, k := range m.places() {
-		c.Create(k, size{m.Bytes})
-	}
-	c.Add(roomCount(m.RoomID), "messages", 1)
-	count(c, m.ID, totalMessages, 1)
-}
+func (m *Message) list(c *op.Call) error   { m.Shelf.back(c, m.ID, m.lists()...); return nil }
+func (m *Message) unlist(c *op.Call) error { m.Shelf.drop(c, m.ID, m.lists()...); return nil }
 
-func (m *Message) unlist(c *op.Call) error {
-	c.Add(roomCount(m.RoomID), "messages", -1)
-	count(c, m.ID, totalMessages, -1)
-	return dropAll(c, m.places()...)
-}
-
-func messagesShown(c *op.Call) func([]entry) ([]MessageRecord, error) {
-	return func(all []entry) ([]MessageRecord, error) {
-		return recordsOf(c, all, MessageKey, func(m *Message) MessageRecord { return m.record() })
+func messagesShown(c *op.Call) func([]string) ([]MessageRecord, error) {
+	return func(ids []string) ([]MessageRecord, error) {
+		return recordsOf(c, ids, MessageKey, nil, func(_ string, m *Message) MessageRecord { return m.record() })
 	}
 }
 
@@ -320,12 +306,12 @@ func listMessages(c *op.Call, in MessagesIn) (PageOf[MessageRecord], error) {
 	if err != nil {
 		return PageOf[MessageRecord]{}, err
 	}
-	spans := partitions("MESSAGES")
+	list, show := allMessages, messagesShown(c)
 	switch {
 	case parent != "":
-		spans = within(MessageKey(parent), "REPLY")
+		list = repliesOf(parent)
 	case room != "":
-		spans = within(RoomKey(room), "MESSAGE")
+		list = messagesOf(room)
 	}
 	if room != "" {
 		empty, err := noTalk(c, room, parent)
@@ -333,10 +319,11 @@ func listMessages(c *op.Call, in MessagesIn) (PageOf[MessageRecord], error) {
 			return PageOf[MessageRecord]{}, err
 		}
 		if empty {
-			spans = nil
+			_, _, err := in.window()
+			return PageOf[MessageRecord]{Items: []MessageRecord{}}, err
 		}
 	}
-	return page(c, in.Pager, spans, messagesShown(c))
+	return pageOfRoll(c, in.Pager, list, show)
 }
 
 // noTalk tells that a room has no messages to show: it is hidden, or the message whose

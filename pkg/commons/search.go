@@ -75,17 +75,26 @@ func search(c *op.Call, in SearchIn) (out SearchOut, err error) {
 		ids = ids[min(offset, len(ids)):]
 		found[kind] = ids[:min(limit, len(ids))]
 	}
-	if next := offset + limit; more && next <= maxOffset {
-		out.NextOffset = &next
-	}
 	if out.Agents, err = agentsByID(c, found[kindAgents]); err != nil {
 		return out, err
 	}
 	if out.Tasks, err = tasksByID(c, found[kindTasks], false); err != nil {
 		return out, err
 	}
-	out.Rooms, err = roomsByID(c, found[kindRooms])
-	return out, err
+	if out.Rooms, err = roomsByID(c, found[kindRooms]); err != nil {
+		return out, err
+	}
+	// A kind whose rows fill a page early goes on behind them; the others repeat some.
+	next := offset + limit
+	for kind, shown := range map[string]int{kindAgents: len(out.Agents), kindTasks: len(out.Tasks), kindRooms: len(out.Rooms)} {
+		if shown < len(found[kind]) {
+			more, next = true, min(next, offset+shown)
+		}
+	}
+	if more && next <= maxOffset {
+		out.NextOffset = &next
+	}
+	return out, nil
 }
 
 // find looks through the newest rows of a kind.
@@ -121,28 +130,38 @@ const maxAsked = 20
 var ListAgents = op.Declare(read("agents", "agent.list", "List agents, newest first, by capability.", "invalid_query"), listAgents)
 
 func listAgents(c *op.Call, in AgentsIn) (PageOf[AgentRecord], error) {
-	spans := partitions("AGENTS")
-	if in.Capability != "" {
-		labels := labelsOf(strings.Split(in.Capability, ","))
-		spans = nil
-		for _, l := range labels {
-			if utf8.RuneCountInString(l) > maxLabel || len(labels) > maxAsked {
-				return PageOf[AgentRecord]{}, errQuery.Say("capability holds up to 20 labels of at most 64 characters, with commas between.").At("capability")
-			}
-			if l != "" {
-				spans = append(spans, span{pk: "commons.CAPABLE#" + l})
-			}
+	show := func(ids []string) ([]AgentRecord, error) { return agentsByID(c, ids) }
+	if in.Capability == "" {
+		return pageOfRoll(c, in.Pager, allAgents, show)
+	}
+	limit, offset, err := in.window()
+	if err != nil {
+		return PageOf[AgentRecord]{}, err
+	}
+	labels := labelsOf(strings.Split(in.Capability, ","))
+	var spans []span
+	for _, l := range labels {
+		if utf8.RuneCountInString(l) > maxLabel || len(labels) > maxAsked {
+			return PageOf[AgentRecord]{}, errQuery.Say("capability holds up to 20 labels of at most 64 characters, with commas between.").At("capability")
+		}
+		if l != "" {
+			spans = append(spans, span{pk: "commons.CAPABLE#" + l})
 		}
 	}
-	return page(c, in.Pager, spans, func(all []entry) ([]AgentRecord, error) { return agentsByID(c, idsOf(all)) })
+	found, more, err := newest(c, spans, offset+limit+1).take(offset, limit)
+	if err != nil {
+		return PageOf[AgentRecord]{}, err
+	}
+	ids := make([]string, len(found))
+	for i, e := range found {
+		ids[i] = e.id
+	}
+	items, err := show(ids)
+	return pageOf(items, offset, more || len(items) < len(ids)), err
 }
 
 func agentsByID(c *op.Call, ids []string) ([]AgentRecord, error) {
-	all := make([]entry, len(ids))
-	for i, id := range ids {
-		all[i] = entry{id: id}
-	}
-	return recordsOf(c, all, AgentKey, func(a *Agent) AgentRecord { return a.record() })
+	return recordsOf(c, ids, AgentKey, nil, func(_ string, a *Agent) AgentRecord { return a.record() })
 }
 
 // AgentPathIn names an agent by its path.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"guildhall/pkg/op"
+	"guildhall/pkg/roll"
 	"guildhall/pkg/table"
 )
 
@@ -41,6 +42,9 @@ func totals(c *op.Call) (map[string]int64, error) {
 var ReadStats = op.Declare(read("stats", "stats.read", "Count what there is, by collection and by status of the tasks."), readStats)
 
 func readStats(c *op.Call, _ NoIn) (Stats, error) {
+	if err := c.Fetch(slices.Concat(allAgents.CountKeys(), allRooms.CountKeys(), allMessages.CountKeys(), allResults.CountKeys(), allArtifacts.CountKeys())...); err != nil {
+		return Stats{}, err
+	}
 	sum, err := totals(c)
 	if err != nil {
 		return Stats{}, err
@@ -57,8 +61,13 @@ func readStats(c *op.Call, _ NoIn) (Stats, error) {
 		by[l.Status]++
 	}
 	by[Completed], by[Closed] = sum[totalCompleted], sum[totalClosed]
-	return Stats{sum[totalAgents], sum[totalRooms], sum[totalMessages], sum[totalTasks], sum[totalResults], sum[totalReviews],
-		sum[totalArtifacts], by}, nil
+	var n [5]int64
+	for i, l := range []roll.Roll{allAgents, allRooms, allMessages, allResults, allArtifacts} {
+		if n[i], err = l.Total(c); err != nil {
+			return Stats{}, err
+		}
+	}
+	return Stats{n[0], n[1], n[2], sum[totalTasks], n[3], sum[totalReviews], n[4], by}, nil
 }
 
 // activeDays is how many UTC days, today included, make an agent active.
@@ -91,7 +100,11 @@ func readAdoption(c *op.Call, _ NoIn) (Adoption, error) {
 	if err != nil {
 		return Adoption{}, err
 	}
-	a := Adoption{Registered: sum[totalAgents], Reporting: sum[totalReporting], Reviewing: sum[totalReviewing], Accepted: sum[totalAccepted]}
+	registered, err := allAgents.Total(c)
+	if err != nil {
+		return Adoption{}, err
+	}
+	a := Adoption{Registered: registered, Reporting: sum[totalReporting], Reviewing: sum[totalReviewing], Accepted: sum[totalAccepted]}
 	for _, r := range rows {
 		a.Active += r.Counters["agents"]
 	}

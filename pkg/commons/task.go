@@ -199,21 +199,23 @@ func taskRows(id string) []table.Key {
 
 // save stages the task with its list row and the event of a lease that ran out before.
 func (t *Task) save(c *op.Call) error {
-	t.tellLapse(c)
+	if err := t.tellLapse(c); err != nil {
+		return err
+	}
 	c.Put(TaskKey(t.ID), t)
 	return t.relist(c)
 }
 
 // tellLapse stages what follows from a lease that settle found to be over. It comes before
 // anything changes the timer or the last claimer.
-func (t *Task) tellLapse(c *op.Call) {
+func (t *Task) tellLapse(c *op.Call) error {
 	if t.lapsedAt.IsZero() {
-		return
+		return nil
 	}
 	c.Disarm(t.Timer)
-	t.Timer = clock.Timer{}
-	emit(c, event{Type: "lease_expired", Agent: t.Last.ID, Kind: kindTasks, ID: t.ID, TaskID: t.ID, At: t.lapsedAt})
-	t.lapsedAt = time.Time{}
+	e := event{Type: "lease_expired", Agent: t.Last.ID, Kind: kindTasks, ID: t.ID, TaskID: t.ID, At: t.lapsedAt}
+	t.Timer, t.lapsedAt = clock.Timer{}, time.Time{}
+	return emit(c, e)
 }
 
 // relist stages the list row of a task where it belongs now.

@@ -202,8 +202,8 @@ func readTask(c *op.Call, in TaskIn) (d TaskDetail, err error) {
 	if d.Reviews, d.ReviewsMore, err = newestOf(c, within(key, "REVIEW"), reviewsShown(c)); err != nil {
 		return d, err
 	}
-	if d.Subtasks, d.SubtasksMore, err = newestOf(c, within(key, "SUBTASK"), func(all []entry) ([]TaskRecord, error) {
-		return tasksByID(c, idsOf(all), false)
+	if d.Subtasks, d.SubtasksMore, err = newestOf(c, within(key, "SUBTASK"), func(ids []string) ([]TaskRecord, error) {
+		return tasksByID(c, ids, false)
 	}); err != nil {
 		return d, err
 	}
@@ -212,12 +212,4 @@ func readTask(c *op.Call, in TaskIn) (d TaskDetail, err error) {
 	}
 	d.Reservations, d.ReservationsMore, err = reservationsOf(c, t)
 	return d, err
-}
-
-func idsOf(all []entry) []string {
-	ids := make([]string, len(all))
-	for i, e := range all {
-		ids[i] = e.id
-	}
-	return ids
 }
