@@ -9,17 +9,28 @@
 //	agent crow                                        registers an agent and acks both pings
 //	token bob $token                                  an actor with a token of its own
 //	set $name JSON                                    a variable
+//	visitor ida                                       a visitor of the peer exchange, by a first publication
+//	plk $key -24h                                     a fresh key of the peer exchange, made so long from now
+//	time $when 48h                                    a time of the exchange's clock
+//	text $name 54 "x"                                 a text many times over
+//	repeat 30 ida POST /api/…                         a call many times; $i counts from 1
+//	together 2 ida POST /api/…                        a call many times at once, all with one status
+//	account ann                                       an account of the help exchange
+//	crowd 250 user                                    many of them: user1 to user250
+//	race                                              different calls at once, one a line below, and "statuses 200 409"
 //	restart                                           the exchange is killed and started again, where the runner can
 //
 //	alice POST /api/person/wants                      a call by an actor ("anyone" sends no token)
 //	  {"want": "…"}                                   the body: JSON, may go on over lines
 //	  key "k1"                                        Idempotency-Key; one is made up when left out; key none sends none
+//	  bytes 24000                                     the body is filled up with spaces to so many bytes
 //	  header X-Name "value"                           a further header of the request
 //	  201                                             the status
 //	  $target = target_id                             keeps a value of the answer
 //	  brief.want is "…"                               a value equals JSON (numbers, null, lists …)
 //	  message contains "dollars"                      a text contains a text
 //	  deals count 3                                   a list has so many entries
+//	  deals each status is "…"                        a check of every entry of a list
 //	  answer absent                                   there is no such member
 //	  header Retry-After is "1"                       a header of the answer
 //	  same                                            the answer is byte for byte the one before
@@ -73,6 +84,7 @@ type script struct {
 	tokens map[string]string
 	calls  int
 	keys   int
+	quiet  bool // keeps no values: one of several calls at once
 	// restart kills the exchange and returns where it is started again.
 	restart func() string
 
@@ -111,7 +123,7 @@ func (s *script) fail(format string, args ...any) {
 	s.t.Fatalf("%s:%d: %s\nlast answer: %d %s", s.file, s.line, fmt.Sprintf(format, args...), s.status, s.body)
 }
 
-var variable = regexp.MustCompile(`\$\{?([a-z_][a-z_0-9]*)\}?`)
+var variable = regexp.MustCompile(`\$(\{[a-z_][a-z_0-9]*\}|[a-z_][a-z_0-9]*)`)
 
 // fill replaces variables: strings as they are, other values as JSON.
 func (s *script) fill(text string) string {
@@ -142,6 +154,24 @@ func (s *script) step(b block) {
 		if s.restart != nil {
 			s.base = s.restart()
 		}
+	case "visitor":
+		s.visitor(words[1])
+	case "plk":
+		s.plk(words)
+	case "time":
+		s.moment(words)
+	case "text":
+		s.repeated(words)
+	case "repeat":
+		s.repeat(words, b.body)
+	case "together":
+		s.together(words, b.body)
+	case "account":
+		s.account(words[1])
+	case "crowd":
+		s.crowd(words)
+	case "race":
+		s.race(b.body)
 	case "set":
 		s.set(strings.TrimPrefix(words[1], "$"), strings.Join(words[2:], " "))
 	default:
@@ -236,12 +266,16 @@ func (s *script) perform(words []string, lines []string) {
 	if len(words) != 3 {
 		s.fail("a step is: ACTOR METHOD PATH, not %q", strings.Join(words, " "))
 	}
-	token, known := s.tokens[words[0]]
-	if !known && words[0] != "dev" {
-		s.fail("nobody is called %s", words[0])
+	who := s.fill(words[0])
+	token, known := s.tokens[who]
+	if !known && who != "dev" {
+		s.fail("nobody is called %s", who)
 	}
 	s.keys++
-	h := http.Header{"Idempotency-Key": {fmt.Sprintf("%s-%d", s.file, s.keys)}}
+	h := http.Header{}
+	if !strings.HasPrefix(words[2], "/api/peer/") { // its keys have a form of their own
+		h.Set("Idempotency-Key", fmt.Sprintf("%s-%d", s.file, s.keys))
+	}
 	body, checks := "", []string{}
 	for len(lines) > 0 {
 		l := lines[0]
@@ -252,6 +286,8 @@ func (s *script) perform(words []string, lines []string) {
 			for !json.Valid([]byte(s.fill(body))) && len(lines) > 0 {
 				body, lines = body+"\n"+lines[0], lines[1:]
 			}
+		case strings.HasPrefix(l, "bytes "):
+			body = s.padded(s.fill(body), strings.TrimPrefix(l, "bytes "))
 		case l == "key none":
 			h.Del("Idempotency-Key")
 		case strings.HasPrefix(l, "key "):
@@ -265,7 +301,9 @@ func (s *script) perform(words []string, lines []string) {
 	}
 	s.send(words[1], s.fill(words[2]), token, []byte(s.fill(body)), h)
 	for _, c := range checks {
-		s.check(c)
+		if !s.quiet || !strings.HasPrefix(c, "$") {
+			s.check(c)
+		}
 	}
 }
 
@@ -303,6 +341,10 @@ func (s *script) check(c string) {
 
 func (s *script) compare(c string) {
 	s.t.Helper()
+	if path, rest, ok := strings.Cut(c, " each "); ok {
+		s.each(path, rest)
+		return
+	}
 	for _, word := range []string{" is ", " contains ", " count ", " absent"} {
 		path, want, ok := strings.Cut(c, word)
 		if !ok {
