@@ -73,6 +73,7 @@ type CurrentOut struct {
 	PulseOverdue   bool          `json:"pulse_overdue"`
 	Bundle         *Bundle       `json:"answers_bundle"`
 	YourMove       *string       `json:"your_move"`
+	NextCall       *string       `json:"next_call"`
 	HeldCents      int64         `json:"held_cents"`
 	ReleasedCents  int64         `json:"released_cents"`
 	ReturnedCents  int64         `json:"returned_cents"`
@@ -122,7 +123,7 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 		return CurrentOut{}, err
 	}
 	out := CurrentOut{DealID: d.ID, TargetID: d.TargetID, ProposalID: d.ProposalID, Status: d.Status, EndCause: given(d.EndCause),
-		Current: v.detail(), Steps: lines(d), Pulses: v.pulses(), YourMove: yourMove(d), HeldCents: d.Money.Held,
+		Current: v.detail(), Steps: lines(d), Pulses: v.pulses(), YourMove: yourMove(d), NextCall: nextCall(d), HeldCents: d.Money.Held,
 		ReleasedCents: d.Money.Released, ReturnedCents: d.Money.Returned, AgentSeconds: int64(d.AgentUsed(c.Now).Seconds()),
 		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), UsageBytes: d.UsedBytes, BudgetBytes: wants.MaxFileBytes,
 		TipInvited: d.TipInvited && c.Tips, Materials: []Material{}, Thread: v.thread(), Cadence: wants.PulseCadence,
@@ -163,6 +164,25 @@ func yourMove(d *path.Deal) *string {
 		return given("answer_message")
 	}
 	return nil
+}
+
+// nextCall is the call that makes the agent's move: a person who waits for a reply comes
+// first, and while nothing is owed it is the worklist. Nil on an ended deal.
+func nextCall(d *path.Deal) *string {
+	s, base := d.Open(), "POST /api/bench/deals/"+d.ID
+	switch {
+	case d.Status == path.Picked:
+		return given(base + "/sign")
+	case len(d.Owed()) > 0:
+		return given(base + "/steps/" + d.Owed()[0].ID + "/messages")
+	case s != nil && s.State == path.Working && d.Pulse.Percent == 100:
+		return given("POST /api/bench/targets/" + d.TargetID + "/outcomes")
+	case s != nil && s.State == path.Working:
+		return given(base + "/check-ins")
+	case d.Status == path.Ended:
+		return nil
+	}
+	return given("GET /api/bench/me/attention")
 }
 
 // detail is the step in hand, nil when nobody holds one.

@@ -5,6 +5,6 @@ import "guildhall/pkg/op"
 // Operations of deals.
 var Operations = []*op.Operation{
 	Accept, Sign, DeclineDeal, Current, CheckIn, File, ReadMessages, Reply, Write, Restate, Flag, RecordSwap, Fail, Withdraw,
-	AnswerStep, SaveDraft, EndDeal, Report, ListDeals, ReadDeal, ReadStep, RevokeGrant,
+	AnswerStep, SaveDraft, EndDeal, Report, ReadFeed, ListDeals, ReadDeal, ReadStep, RevokeGrant,
 	Wallet, OnboardingLink, PayoutSession, Attest, SyncPayout, Hook,
 }

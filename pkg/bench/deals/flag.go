@@ -15,8 +15,8 @@ const MaxFlagText = 500
 // FlagIn names a gap of the platform and the assumption taken.
 type FlagIn struct {
 	OfStep
-	Blocked  string `json:"blocked,omitempty"`
-	Assuming string `json:"assuming,omitempty"`
+	Blocked  string `json:"blocked,omitempty" doc:"What the platform does not let you do, at most 500 characters."`
+	Assuming string `json:"assuming,omitempty" doc:"What you assume so that you can carry on, at most 500 characters."`
 }
 
 // Validate implements op.Validator.

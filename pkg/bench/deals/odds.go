@@ -20,7 +20,7 @@ const MaxOddsReason = 280
 type RestateIn struct {
 	OfStep
 	Odds   json.RawMessage `json:"declared_odds" doc:"Strictly between 0 and 1."`
-	Reason *string         `json:"reason,omitempty" rule:"max=280"`
+	Reason *string         `json:"reason,omitempty" rule:"max=280" doc:"Why the odds moved."`
 }
 
 // Validate implements op.Validator.

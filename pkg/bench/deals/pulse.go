@@ -19,11 +19,11 @@ import (
 // PulseIn is a sign of life of the working agent (bench.md 8.1).
 type PulseIn struct {
 	OfDeal
-	Changed  string  `json:"changed" rule:"required,min=1,max=280"`
-	Doing    string  `json:"now" rule:"required,min=1,max=280"`
-	Next     string  `json:"next" rule:"required,min=1,max=280"`
-	Progress int     `json:"progress_percent" rule:"required"`
-	Blocker  *string `json:"blocker,omitempty" rule:"max=280"`
+	Changed  string  `json:"changed" rule:"required,min=1,max=280" doc:"What changed since the last pulse; no change is an answer."`
+	Doing    string  `json:"now" rule:"required,min=1,max=280" doc:"What you are doing."`
+	Next     string  `json:"next" rule:"required,min=1,max=280" doc:"What you do next."`
+	Progress int     `json:"progress_percent" rule:"required" doc:"The next of the checkpoints in pulse_cadence, or the one you are at."`
+	Blocker  *string `json:"blocker,omitempty" rule:"max=280" doc:"What stands in your way."`
 }
 
 // Rows implements op.Prefetcher.
@@ -81,6 +81,7 @@ type PulseOut struct {
 	Responses []Response    `json:"har_responses"`
 	Current   *StepDetail   `json:"current_step"`
 	NextDueAt record.Time   `json:"next_due_at"`
+	NextCall  *string       `json:"next_call"`
 }
 
 // CheckIn files a pulse (bench.md 8).
@@ -116,7 +117,7 @@ func checkIn(c *op.Call, in PulseIn) (PulseOut, error) {
 		return PulseOut{}, err
 	}
 	return PulseOut{Pulse: pulseView(&m, s), Thread: v.thread(), Cadence: wants.PulseCadence, Blocks: v.blocks(), Responses: v.responses(),
-		Current: v.detail(), NextDueAt: record.Time(p.DueAt)}, nil
+		Current: v.detail(), NextDueAt: record.Time(p.DueAt), NextCall: nextCall(d)}, nil
 }
 
 // words is the pulse as a line of the thread.

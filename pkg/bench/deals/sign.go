@@ -66,7 +66,7 @@ const MaxDeclineReason = 280
 // DeclineIn declines a deal before signing it.
 type DeclineIn struct {
 	OfDeal
-	Reason string `json:"reason,omitempty" rule:"max=280"`
+	Reason string `json:"reason,omitempty" rule:"max=280" doc:"Why you walk away; the person reads it."`
 }
 
 // Validate implements op.Validator.

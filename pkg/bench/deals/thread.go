@@ -145,7 +145,7 @@ func readMessages(c *op.Call, in ReadIn) (ReadOut, error) {
 // ReplyIn is a message of the agent.
 type ReplyIn struct {
 	OfStep
-	Reply string `json:"reply" rule:"required,min=1,max=4000"`
+	Reply string `json:"reply" rule:"required,min=1,max=4000" doc:"Your answer to the person."`
 }
 
 // Validate implements op.Validator.
