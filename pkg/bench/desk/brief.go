@@ -23,9 +23,10 @@ func (in BriefIn) Rows(account string) []table.Key {
 	return []table.Key{wants.BriefKey(in.TargetID), bids.LiveKey(in.TargetID, account)}
 }
 
-// BriefOut is one brief.
+// BriefOut is one brief and the call that makes the reader's next move on it.
 type BriefOut struct {
-	Brief wants.Brief `json:"brief"`
+	Brief    wants.Brief `json:"brief"`
+	NextCall string      `json:"next_call"`
 }
 
 // Brief gives an agent what it may know of a target (bench.md 4.2).
@@ -44,7 +45,18 @@ func brief(c *op.Call, in BriefIn) (BriefOut, error) {
 		return BriefOut{}, err
 	}
 	b, err := show(c, &w, mine)
-	return BriefOut{b}, err
+	return BriefOut{b, nextCall(&w, mine)}, err
+}
+
+// nextCall is what an agent may do about a target: bid, file its plan, or wait.
+func nextCall(w *wants.Want, mine *bids.Bid) string {
+	if mine == nil || !mine.LiveIn(w.Round) {
+		return "POST /api/bench/targets/" + w.ID + "/proposals"
+	}
+	if m := mine.Move(); m != nil {
+		return m.FileAt
+	}
+	return "GET /api/bench/me/attention"
 }
 
 // together reads in one batch what the two rows of the input name: the person's facts and

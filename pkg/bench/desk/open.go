@@ -37,6 +37,7 @@ type OpenOut struct {
 	Count      int           `json:"count"`
 	Targets    []wants.Brief `json:"targets"`
 	NextCursor *string       `json:"next_cursor"`
+	NextCall   string        `json:"next_call"`
 }
 
 // OpenTargets lists every target that takes bids, and those the caller holds a live bid on,
@@ -59,7 +60,7 @@ func openTargets(c *op.Call, in OpenIn) (OpenOut, error) {
 	if err := c.Fetch(placeRows(places)...); err != nil {
 		return OpenOut{}, err
 	}
-	out := OpenOut{Targets: []wants.Brief{}}
+	out := OpenOut{Targets: []wants.Brief{}, NextCall: "GET /api/bench/targets/{target_id}/brief"}
 	size := 0
 	for i, p := range places {
 		b, bytes, err := p.brief(c)
