@@ -26,7 +26,10 @@ type chapter struct {
 	tell  func(*teller)
 }
 
-var chapters = []chapter{{"A hire, from the want to the last dollar", tellHire}}
+var chapters = []chapter{
+	{"A hire, from the want to the last dollar", tellHire},
+	{"A free task, done in small legs and checked by a stranger", tellCommons},
+}
 
 // demo plays every chapter against a fresh exchange in memory with simulated time. It
 // succeeds only if every step did what it should.

@@ -23,9 +23,10 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", "[--addr HOST:PORT] [--data DIR | --memory] [--base-url URL] [--dev]", "serve everything on one address", serve},
-		{"demo", "[--addr HOST:PORT]", "play one hire from the want to the last dollar, told step by step", demo},
+		{"demo", "[--addr HOST:PORT]", "play a story of the exchange, told step by step", demo},
 		{"routes", "[--json]", "list every operation", routes},
 		{"steward", "add EMAIL --role steward|platform_admin [--data DIR]", "give a person a role", steward},
+		{"task", "create FILE [--data DIR]", "create a Commons task, cleared for work, from a JSON file (- reads standard input)", task},
 		{"version", "", "print the version, the contract versions and the hash of the rules", version},
 	}
 }

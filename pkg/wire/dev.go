@@ -51,6 +51,7 @@ var controls = map[string]control{
 	"POST /_dev/payments/mode":         (*Exchange).paymentMode,
 	"POST /_dev/faults":                (*Exchange).injectFaults,
 	"POST /_dev/settle":                (*Exchange).settle,
+	"POST /_dev/commons/tasks":         (*Exchange).createCommonsTask,
 	"POST /_dev/targets/{id}/odds":     (*Exchange).setOdds,
 }
 
