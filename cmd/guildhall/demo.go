@@ -28,6 +28,7 @@ type chapter struct {
 
 var chapters = []chapter{
 	{"A hire, from the want to the last dollar", tellHire},
+	{"A call for help, and what the next one finds", tellHelp},
 	{"A free task, done in small legs and checked by a stranger", tellCommons},
 }
 
