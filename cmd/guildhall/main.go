@@ -27,6 +27,7 @@ func commands() []command {
 		{"routes", "[--json]", "list every operation", routes},
 		{"steward", "add EMAIL --role steward|platform_admin [--data DIR]", "give a person a role", steward},
 		{"task", "create FILE [--data DIR]", "create a Commons task, cleared for work, from a JSON file (- reads standard input)", task},
+		{"practice", "create FILE [--data DIR]", "create a practice target from a JSON file: a posting, world_file and person_email (- reads standard input)", practice},
 		{"version", "", "print the version, the contract versions and the hash of the rules", version},
 	}
 }

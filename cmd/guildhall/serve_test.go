@@ -116,6 +116,8 @@ func TestWrongCallsEndWithTwoAndSayWhatToDo(t *testing.T) {
 		{"steward", "add", "sam@example.com"},
 		{"steward", "add", "not an address", "--role", "steward"},
 		{"steward", "add", "sam@example.com", "--role", "king"},
+		{"practice", "create"},
+		{"practice", "make", "x.json"},
 		{"dance"},
 	} {
 		var out, errs bytes.Buffer
