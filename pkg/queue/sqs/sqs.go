@@ -23,12 +23,15 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 
+	"guildhall/pkg/awshttp"
 	"guildhall/pkg/queue"
 )
 
 const (
 	maxPollWait = 20 * time.Second // longest long poll SQS holds
 	callTimeout = 15 * time.Second // one call, the SDK's retries included, beyond PollWait
+	attemptTime = 5 * time.Second  // one attempt, beyond PollWait
+	maxRequest  = 4 << 20          // bytes of one request: a full batch and its encoding
 )
 
 // Credentials are those of the environment; a session token comes with temporary ones.
@@ -47,7 +50,7 @@ type Options struct {
 	BaseEndpoint string
 	// PollWait is how long a Receive waits for a message, 0..20 s; 0 answers at once.
 	PollWait time.Duration
-	// HTTPClient is the SDK's own when nil.
+	// HTTPClient replaces our own when set.
 	HTTPClient aws.HTTPClient
 }
 
@@ -80,7 +83,8 @@ func New(o Options) (*Queue, error) {
 			return aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey,
 				SessionToken: c.SessionToken, Source: "guildhall"}, nil
 		}),
-		Logger: logging.Nop{},
+		Logger:     logging.Nop{},
+		HTTPClient: awshttp.New(attemptTime+o.PollWait, maxRequest),
 	}
 	if o.BaseEndpoint != "" {
 		so.BaseEndpoint = aws.String(o.BaseEndpoint)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
 
+	"guildhall/pkg/awshttp"
 	"guildhall/pkg/table"
 )
 
@@ -41,7 +41,7 @@ func newClient(o Options, s *Store) *client {
 	opts := dynamodb.Options{
 		Region:     o.Region,
 		Logger:     logging.Nop{},
-		HTTPClient: ownBody{awshttp.NewBuildableClient().WithTimeout(attemptTimeout)},
+		HTTPClient: awshttp.New(attemptTimeout, maxRequest),
 		APIOptions: []func(*middleware.Stack) error{watchAttempts},
 		Credentials: aws.NewCredentialsCache(aws.CredentialsProviderFunc(
 			func(context.Context) (aws.Credentials, error) { return keys, nil })),

@@ -351,7 +351,7 @@ func TestCounterNamesAreWordsAndComeBack(t *testing.T) {
 	}
 }
 
-// The SDK alone loses two or three in a hundred of these answers (see ownBody).
+// The SDK alone loses two or three in a hundred of these answers (see pkg/awshttp).
 func TestNoLargeAnswerIsLostOnTheWay(t *testing.T) {
 	_, s, _ := stage(t)
 	for i := range 200 {
