@@ -3,8 +3,8 @@
 # devclock), synthesises, and serves the API with the local controls. Needs Go and Node.
 #
 #   scripts/lambda-local.sh                      serves on 127.0.0.1:8080 until interrupted
-#   scripts/lambda-local.sh -addr 127.0.0.1:0    flags are the runner's
-#   scripts/lambda-local.sh smoke                calls every function once and ends
+#   scripts/lambda-local.sh smoke                calls every function once
+#   scripts/lambda-local.sh stories [PATTERN]    runs the stories of tests/story against it
 #   scripts/lambda-local.sh build                only builds and synthesises: dist-local, dist-local/cdk.out
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,6 +16,7 @@ CDK_OUTDIR="$PWD/dist-local/cdk.out" bash scripts/synth.sh "dist=dist-local" "ar
 go build -o bin/lambda-local ./scripts/lambdalocal/cmd
 case "${1:-}" in
   build) ;;
-  smoke) exec bin/lambda-local -templates dist-local/cdk.out -addr 127.0.0.1:0 -smoke -quiet ;;
-  *) exec bin/lambda-local -templates dist-local/cdk.out "$@" ;;
+  smoke) exec bin/lambda-local -quiet -smoke ;;
+  stories) exec go test -tags lambdalocal -count=1 -v ./scripts/lambdalocal -run "TestStories/${2:-}" ;;
+  *) exec bin/lambda-local -addr 127.0.0.1:8080 "$@" ;;
 esac

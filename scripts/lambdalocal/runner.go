@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"guildhall/pkg/blob"
 	"guildhall/pkg/config"
 	"guildhall/pkg/queue/memqueue"
 	"guildhall/pkg/table/ddb"
@@ -186,16 +187,23 @@ func (r *Runner) serve(l net.Listener, h http.Handler) {
 	go func() { _ = s.Serve(l) }()
 }
 
-// outside serves the API, the local controls and the local uploads.
+// outside serves the API, and beside it what no deployment has.
 func (r *Runner) outside() http.Handler {
 	gateway, controls := newGateway(r), r.controls()
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if strings.HasPrefix(q.URL.Path, "/_dev/") || q.Method == http.MethodPut && strings.HasPrefix(q.URL.Path, "/uploads/") {
+		if local(q) {
 			controls.ServeHTTP(w, q)
 			return
 		}
 		gateway.ServeHTTP(w, q)
 	})
+}
+
+// local tells whether a request is for the runner itself: the controls, the local address of
+// an upload, and the pages of the simulated processor.
+func local(q *http.Request) bool {
+	return strings.HasPrefix(q.URL.Path, "/_dev/") || strings.HasPrefix(q.URL.Path, "/simulated/") ||
+		q.Method == http.MethodPut && strings.HasPrefix(q.URL.Path, "/"+blob.UploadPrefix)
 }
 
 // inward serves what functions call: the Runtime API, the table, the queues, the ports and

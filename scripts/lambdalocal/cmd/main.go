@@ -1,8 +1,13 @@
-// Command cmd executes the synthesised template on this machine until it is interrupted:
-// scripts/lambda-local.sh builds what it needs and runs it.
+// Command cmd executes the synthesised template on this machine: scripts/lambda-local.sh
+// builds what it needs and runs it.
 //
-//	go run ./scripts/lambdalocal/cmd -addr 127.0.0.1:8080
-//	go run ./scripts/lambdalocal/cmd -addr 127.0.0.1:0 -smoke     calls every function once
+//	go run ./scripts/lambdalocal/cmd -addr 127.0.0.1:8080         until it is interrupted
+//	go run ./scripts/lambdalocal/cmd -smoke                       calls every function once
+//	go run ./scripts/lambdalocal/cmd -- go test ./tests/story     while a command runs, which
+//	                                                              finds the address in GUILDHALL_STORY_URL
+//
+// It ends with 1 when a role does not allow what its function did; with -all also when a
+// function of the template was never invoked.
 package main
 
 import (
@@ -11,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 	"time"
@@ -20,22 +26,23 @@ import (
 
 func main() {
 	var o lambdalocal.Options
-	flag.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "loopback address to listen on; port 0 takes a free one")
+	flag.StringVar(&o.Addr, "addr", "127.0.0.1:0", "loopback address to listen on; port 0 takes a free one")
 	flag.StringVar(&o.Templates, "templates", "dist-local/cdk.out", "folder of the synthesis")
 	quiet := flag.Bool("quiet", false, "do not show what the functions write")
 	smoke := flag.Bool("smoke", false, "call every route and every sweep once, report what is wrong, and end")
+	all := flag.Bool("all", false, "a function that was never invoked is a failure")
 	flag.Parse()
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if !*quiet {
 		o.Functions = os.Stderr
 	}
-	if err := run(o, *smoke); err != nil {
+	if err := run(o, *smoke, *all, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "lambda-local:", err)
 		os.Exit(1)
 	}
 }
 
-func run(o lambdalocal.Options, smoke bool) error {
+func run(o lambdalocal.Options, smoke, all bool, command []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	r, err := lambdalocal.Open(ctx, o)
@@ -44,29 +51,40 @@ func run(o lambdalocal.Options, smoke bool) error {
 	}
 	defer r.Close()
 	fmt.Printf("listening on %s\n", r.URL)
-	if smoke {
-		return smoked(ctx, r)
+	start := time.Now()
+	switch {
+	case smoke:
+		err = smoked(ctx, r)
+	case len(command) > 0:
+		c := exec.CommandContext(ctx, command[0], command[1:]...)
+		c.Stdout, c.Stderr, c.Env = os.Stdout, os.Stderr, append(os.Environ(), "GUILDHALL_STORY_URL="+r.URL)
+		err = c.Run()
+	default:
+		<-ctx.Done()
 	}
-	<-ctx.Done()
-	fmt.Printf("%d functions invoked, %d never\n", len(r.Invoked()), len(r.Idle()))
-	if denied := r.Denied(); len(denied) > 0 {
-		return fmt.Errorf("roles do not allow: %q", denied)
+	idle, denied := r.Idle(), r.Denied()
+	fmt.Printf("%d functions invoked, %d never, in %s\n", len(r.Invoked()), len(idle), time.Since(start).Round(time.Second))
+	if all {
+		for _, name := range idle {
+			fmt.Println("never invoked:", name)
+		}
 	}
-	return nil
+	for _, d := range denied {
+		fmt.Println("not allowed:", d)
+	}
+	if err == nil && (len(denied) > 0 || all && len(idle) > 0) {
+		err = fmt.Errorf("%d functions never invoked, %d actions not allowed by their roles", len(idle), len(denied))
+	}
+	return err
 }
 
 func smoked(ctx context.Context, r *lambdalocal.Runner) error {
-	start := time.Now()
 	wrong, err := r.Smoke(ctx)
-	if err != nil {
-		return err
-	}
 	for _, w := range wrong {
 		fmt.Println("wrong:", w)
 	}
-	fmt.Printf("%d functions invoked in %s\n", len(r.Invoked()), time.Since(start).Round(time.Millisecond))
-	if len(wrong) > 0 {
-		return fmt.Errorf("%d things are wrong", len(wrong))
+	if err == nil && len(wrong) > 0 {
+		err = fmt.Errorf("%d things are wrong", len(wrong))
 	}
-	return nil
+	return err
 }
