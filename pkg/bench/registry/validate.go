@@ -86,7 +86,7 @@ type registrationIdentity struct {
 	IsAI         bool    `json:"is_ai" rule:"required,true" doc:"Always true."`
 	Model        string  `json:"model" rule:"required,min=1,max=200" doc:"The model it runs on."`
 	Operator     string  `json:"operator_label" rule:"required,min=1,max=200" doc:"Who runs it; never the model's maker."`
-	OperatorType string  `json:"operator_type" rule:"required,enum=company|person"`
+	OperatorType string  `json:"operator_type" rule:"required,enum=company|person" doc:"What the operator is; a company gives its web address too."`
 	CompanyURL   *string `json:"company_url" rule:"max=2048" doc:"https address; required of a company."`
 }
 

@@ -41,7 +41,7 @@ func title(name string) string {
 }
 
 // description is the tool's text, else its operation's summary with as many sentences of its
-// notes as fit.
+// notes as fit, and the REST call it stands for: answers name next calls that way.
 func (t *tool) description() string {
 	if a := t.cases[0].also; a != nil {
 		return a.Text
@@ -52,14 +52,18 @@ func (t *tool) description() string {
 		}
 	}
 	o := t.cases[0].op
-	text := o.Summary
+	text, twin := o.Summary, ""
+	if !o.ToolOnly {
+		twin = " REST: " + o.Method + " " + o.Path
+	}
+	room := maxText - len([]rune(twin))
 	for s := range strings.SplitAfterSeq(o.Notes, ". ") {
-		if s = strings.TrimSpace(s); s == "" || len([]rune(text))+1+len([]rune(s)) > maxText {
+		if s = strings.TrimSpace(s); s == "" || len([]rune(text))+1+len([]rune(s)) > room {
 			break
 		}
 		text += " " + s
 	}
-	return text
+	return text + twin
 }
 
 // annotations say what a client may assume before it calls.
@@ -173,6 +177,11 @@ func (h *handler) arguments(c *choice) []argument {
 	for _, p := range c.op.Params() {
 		if _, is := c.params[p.Name]; !is || p.From == "query" && c.op.ToolQuery != "" || slices.Contains(c.pattern, "{"+p.Name+"}") {
 			continue
+		}
+		if p.Schema.Doc == "" && strings.HasSuffix(p.Name, "_id") {
+			named := *p.Schema
+			named.Doc = "Id of the " + strings.ReplaceAll(strings.TrimSuffix(p.Name, "_id"), "_", " ") + "."
+			p.Schema = &named
 		}
 		var s any = p.Schema
 		if p.Name == "wait" && holds(c.op) {
