@@ -43,6 +43,17 @@ func (s *script) crowd(words []string) {
 	}
 }
 
+// add sets a variable to a number and some more: add $sum $n 45.
+func (s *script) add(words []string) {
+	s.t.Helper()
+	a, err := strconv.ParseFloat(s.fill(words[2]), 64)
+	b, err2 := strconv.ParseFloat(words[3], 64)
+	if err != nil || err2 != nil {
+		s.fail("not two numbers: %v", words)
+	}
+	s.vars[strings.TrimPrefix(words[1], "$")] = a + b
+}
+
 // race makes different calls at once, one a line with its body behind the path. The line
 // that begins with "statuses" says what they answer, in any order.
 func (s *script) race(lines []string) {

@@ -17,6 +17,7 @@
 //	together 2 ida POST /api/…                        a call many times at once, all with one status
 //	account ann                                       an account of the help exchange
 //	crowd 250 user                                    many of them: user1 to user250
+//	add $sum $n 45                                    a number and some more
 //	race                                              different calls at once, one a line below, and "statuses 200 409"
 //	restart                                           the exchange is killed and started again, where the runner can
 //
@@ -170,6 +171,8 @@ func (s *script) step(b block) {
 		s.account(words[1])
 	case "crowd":
 		s.crowd(words)
+	case "add":
+		s.add(words)
 	case "race":
 		s.race(b.body)
 	case "set":
