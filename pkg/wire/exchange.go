@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"guildhall/pkg/blob/fileblob"
 	"guildhall/pkg/blob/memblob"
 	"guildhall/pkg/catalog"
+	"guildhall/pkg/config"
 	"guildhall/pkg/edge/jobs"
 	"guildhall/pkg/edge/rest"
 	"guildhall/pkg/id"
@@ -43,6 +45,9 @@ type Options struct {
 	Tips    bool
 	Keys    Keys
 	Log     *slog.Logger
+	// Mail says how email leaves, with AWS for SES; the zero value keeps it in the box.
+	Mail config.Mail
+	AWS  config.AWS
 	// Measure counts what each request costs on DynamoDB and adds it to its log line. It
 	// reads more than it was asked for, so it is for tests.
 	Measure bool
@@ -69,8 +74,9 @@ type Exchange struct {
 	Blobs    blob.Store
 	Payments *simulated.Processor
 
-	signer blob.Signer
-	close  []func() error
+	letters outbox.Letters
+	signer  blob.Signer
+	close   []func() error
 }
 
 // sender is the address mail comes from where nothing else is set.
@@ -148,6 +154,10 @@ func (x *Exchange) openPorts(context.Context) (err error) {
 	if x.Box, err = box.New(x.Clock.Now, log); err != nil {
 		return err
 	}
+	if x.letters.Mailer, err = x.way(); err != nil {
+		return err
+	}
+	x.letters.From = cmp.Or(x.Mail.From, sender)
 	x.Payments, err = simulated.New(simulated.Options{Clock: x.Clock.Now, BaseURL: x.BaseURL, WebhookSecret: x.Keys.WebhookSecrets[0],
 		NewID: func() string { s, _ := id.New(rand.Reader); return s }, Storage: pays})
 	x.Queues = memqueue.New(memqueue.Options{Clock: x.Clock.Now})
@@ -190,7 +200,7 @@ func (x *Exchange) ports(ctx context.Context, t op.Touch) context.Context {
 		ctx = pay.With(ctx, x.Payments, x.Keys.WebhookSecrets...)
 	}
 	if t.Has(op.Mail) {
-		ctx = outbox.With(ctx, outbox.Letters{Mailer: x.Box, From: sender})
+		ctx = outbox.With(ctx, x.letters)
 	}
 	return ctx
 }

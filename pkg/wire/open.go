@@ -50,8 +50,6 @@ func Served(c config.Config) error {
 		return wrong("GUILDHALL_QUEUE", string(c.Queue.Kind), "memory:")
 	case c.Blobs.Kind != config.File && c.Blobs.Kind != config.Memory:
 		return wrong("GUILDHALL_BLOBS", string(c.Blobs.Kind), "file:DIR")
-	case c.Mail.Kind != config.Box:
-		return wrong("GUILDHALL_MAIL", string(c.Mail.Kind), "box:")
 	case c.SMS != config.Box:
 		return wrong("GUILDHALL_SMS", string(c.SMS), "box:")
 	case c.Payments.Kind != config.Simulated:

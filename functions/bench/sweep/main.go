@@ -11,6 +11,7 @@ import (
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
+	_ "guildhall/pkg/wire/sesmail"
 )
 
 func main() {

@@ -7,6 +7,7 @@ import (
 	"guildhall/pkg/commons"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
+	_ "guildhall/pkg/wire/sesmail"
 )
 
 func main() { lambda.Sweep("commons", commons.Timers, outbox.Effects) }

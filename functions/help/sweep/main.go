@@ -7,6 +7,7 @@ import (
 	"guildhall/pkg/help"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
+	_ "guildhall/pkg/wire/sesmail"
 )
 
 func main() { lambda.Sweep("help", help.Timers, outbox.Effects) }

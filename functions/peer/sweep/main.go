@@ -6,6 +6,7 @@ package main
 import (
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
+	_ "guildhall/pkg/wire/sesmail"
 )
 
 func main() { lambda.Sweep("peer", nil, outbox.Effects) }
