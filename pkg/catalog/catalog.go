@@ -12,6 +12,7 @@ import (
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/registry"
+	"guildhall/pkg/bench/steward"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/commons"
 	"guildhall/pkg/files"
@@ -43,6 +44,7 @@ var parts = []Part{
 	{Path: "bench/desk", Context: "bench", Operations: desk.Operations},
 	{Path: "bench/bids", Context: "bench", Operations: bids.Operations, Timers: bids.Timers},
 	{Path: "bench/deals", Context: "bench", Operations: deals.Operations, Timers: deals.Timers, Effects: deals.Effects},
+	{Path: "bench/steward", Context: "bench", Operations: steward.Operations, Timers: steward.Timers},
 	{Path: "help", Context: "help", Operations: help.Operations, Timers: help.Timers},
 	{Path: "peer", Context: "peer", Operations: peer.Operations},
 	{Path: "commons", Context: "commons", Operations: commons.Operations, Timers: commons.Timers},

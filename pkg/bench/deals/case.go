@@ -41,6 +41,8 @@ type Case struct {
 	Written  string         `json:"written,omitempty"`
 	Votes    []Vote         `json:"votes,omitempty"` // the latest word of each steward, in order
 	ClosedAt time.Time      `json:"closed_at,omitzero"`
+	// Voided is how far the deals of a proven tie are voided: the last row of the person's list.
+	Voided string `json:"voided,omitempty"`
 }
 
 // States of a case.

@@ -319,3 +319,29 @@ func controls(d *path.Deal, s *path.Step) []string {
 	}
 	return append(out, path.Decline)
 }
+
+// OfPerson reads a page of a person's deals, oldest first, behind a row of the list; next
+// is the last row, "" at the end.
+func OfPerson(c *op.Call, person, after string, limit int) (list []*path.Deal, next string, err error) {
+	p, err := c.Query(table.Query{PK: "bench.PERSON#" + person, Limit: limit, After: after}.Prefix(dealPrefix))
+	if err != nil {
+		return nil, "", err
+	}
+	for _, r := range p.Rows {
+		var ref Ref
+		if err := op.Decode(r.Data, &ref); err != nil {
+			return nil, "", err
+		}
+		d, found, err := Load(c, ref.DealID)
+		if err != nil {
+			return nil, "", err
+		}
+		if found {
+			list = append(list, d)
+		}
+	}
+	if p.More {
+		next = p.Rows[len(p.Rows)-1].SK
+	}
+	return list, next, nil
+}

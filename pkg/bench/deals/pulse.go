@@ -135,3 +135,21 @@ func pulseView(m *Message, s *path.Step) PulseView {
 	return PulseView{ID: m.ID, StepID: s.ID, Changed: p.Changed, Now: p.Now, Next: p.Next, Progress: p.Progress, Blocker: p.Blocker,
 		At: record.Time(m.At), DueAt: record.Time(p.DueAt)}
 }
+
+// Pulses reads the newest pulses of a step, oldest first; none for nil.
+func Pulses(c *op.Call, d *path.Deal, s *path.Step) ([]PulseView, error) {
+	if s == nil {
+		return []PulseView{}, nil
+	}
+	p, err := c.Query(table.Query{PK: Key(d.ID).PK, Reverse: true, Limit: MaxShown}.Prefix(messagePrefix(s.Number)))
+	if err != nil {
+		return nil, err
+	}
+	v := view{d: d, s: s}
+	for _, r := range slices.Backward(p.Rows) {
+		if err := v.take(r, strings.TrimPrefix(r.SK, stepPrefix(s.Number))); err != nil {
+			return nil, err
+		}
+	}
+	return v.pulses(), nil
+}

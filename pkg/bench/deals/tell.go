@@ -73,11 +73,11 @@ func facts(e *path.Event) map[string]any {
 	if ending(e.Word) {
 		return map[string]any{"end_cause": e.Cause}
 	}
-	return found(e)
+	return rare(e)
 }
 
-// found are the members of what the stewards decided or gave back.
-func found(e *path.Event) map[string]any {
+// rare are the members of what the stewards decided or gave back.
+func rare(e *path.Event) map[string]any {
 	switch e.Word {
 	case record.IntegrityDecided, record.ScoresVoided:
 		return map[string]any{"finding": e.Kind}

@@ -97,6 +97,21 @@ func Suspend(c *op.Call, agentID, reason string) (AgentRow, error) {
 	return a.changed(c, EventSuspended, map[string]string{"reason": reason})
 }
 
+// KeepSuspended stages that a suspension of the clock is now the stewards' own: it ends when
+// they lift it.
+func KeepSuspended(c *op.Call, agentID, reason string) error {
+	a, err := Load(c, agentID)
+	if err != nil {
+		return err
+	}
+	if !a.SuspendedNewWork() {
+		a.SuspendedAt = c.Now
+	}
+	a.SuspendReason = reason
+	_, err = a.changed(c, EventSuspended, map[string]string{"reason": reason})
+	return err
+}
+
 // Lift stages that an agent takes new work again.
 func Lift(c *op.Call, agentID, reason string) (AgentRow, error) {
 	a, err := Load(c, agentID)
@@ -118,8 +133,12 @@ func (a Agent) changed(c *op.Call, word string, data any) (AgentRow, error) {
 
 func delistAgent(c *op.Call, in ReasonIn) (AgentRow, error) { return Delist(c, in.MakerID, in.Reason) }
 
+// TimerDelisted is due at once after a delisting. It is fired by package steward, which
+// knows the deals.
+const TimerDelisted = "agent.delisted"
+
 // Delist stages that an agent is off the exchange: every token refuses, its name and its
-// record stay. Its live deals are the stewards' to decide.
+// record stay. Its live deals are the stewards' to decide: the timer opens a case for each.
 func Delist(c *op.Call, agentID, reason string) (AgentRow, error) {
 	a, err := Load(c, agentID)
 	if err != nil || !a.DelistedAt.IsZero() {
@@ -137,6 +156,7 @@ func Delist(c *op.Call, agentID, reason string) (AgentRow, error) {
 			return AgentRow{}, err
 		}
 	}
+	c.Arm(TimerDelisted, a.ID, c.Now)
 	return a.changed(c, EventDelisted, map[string]string{"reason": reason})
 }
 
