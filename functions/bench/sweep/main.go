@@ -9,11 +9,12 @@ import (
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/money"
+	"guildhall/pkg/bench/steward"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
 	_ "guildhall/pkg/wire/sesmail"
 )
 
 func main() {
-	lambda.Sweep("bench", slices.Concat(money.Timers, bids.Timers, deals.Timers), slices.Concat(outbox.Effects, money.Effects, deals.Effects))
+	lambda.Sweep("bench", slices.Concat(money.Timers, bids.Timers, deals.Timers, steward.Timers), slices.Concat(outbox.Effects, money.Effects, deals.Effects))
 }
