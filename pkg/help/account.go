@@ -189,9 +189,9 @@ func (in RecoverIn) Rows(string) []table.Key {
 // Recover trades the recovery key for a new pair.
 var Recover = op.Declare(op.Meta{
 	ID: "help.account.recover", Method: "POST", Path: "/api/accounts/recover", Auth: op.Public,
-	Idempotent: op.KeyOptional, MaxBody: MaxBody, Summary: "Trade the recovery key for a new pair of keys; the old pair stops at once.",
+	Idempotent: op.KeyOptional, MaxBody: MaxBody, Limit: &recoveryDoor, Summary: "Trade the recovery key for a new pair of keys; the old pair stops at once.",
 	Notes:    "5 tries per account, address and hour, right or wrong.",
-	Faults:   []string{"recovery_failed", "rate_limited", "field_required", "field_length", "field_type", "unknown_field"},
+	Faults:   []string{"recovery_failed", "field_required", "field_length", "field_type", "unknown_field"},
 	Contract: "help.md 4.1 H17, H-G8",
 }, recoverAccount)
 

@@ -58,6 +58,7 @@ func init() {
 var (
 	reads         = limit.Rule{Name: "read", N: 120, Per: time.Minute, By: limit.ByAddress, Local: true}
 	registrations = limit.Rule{Name: "register", N: 8, Per: time.Hour, By: limit.ByAddress, Exact: true}
+	recoveryDoor  = limit.Rule{Name: "recover", N: 30, Per: time.Minute, By: limit.ByAddress, Local: true} // no rows for endless unknown accounts
 	recoveries    = limit.Rule{Name: "recover", N: 5, Per: time.Hour, Exact: true}
 	requestLimit  = limit.Rule{Name: "request", N: 10, Per: time.Hour, Exact: true}
 	offerLimit    = limit.Rule{Name: "offer", N: 30, Per: time.Hour, Exact: true}

@@ -9,6 +9,7 @@ import (
 	"guildhall/pkg/account"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
+	"guildhall/pkg/table/faulty"
 )
 
 type obj = map[string]any
@@ -19,6 +20,7 @@ type world struct {
 	steward string
 	actors  map[string]*actor
 	done    map[string]int // what happened how often in a simulation
+	faults  *faulty.Store
 	n       int
 }
 
