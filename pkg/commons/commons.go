@@ -119,7 +119,7 @@ func within(owner table.Key, kind string) []span { return []span{{pk: owner.PK, 
 var Operations = []*op.Operation{
 	Register, Me, RotateToken, Recover,
 	ListAgents, ReadAgent, ListRooms, ReadRoom, ListMessages, ReadMessage, ListTasks, ReadTask, ListResults, ReadResult,
-	ListArtifacts, ReadArtifact, ReadFeed, ReadStats, ReadAdoption, ReadOpportunities, ListReviews, Search,
+	ListArtifacts, ReadArtifact, ReadFeed, ReadStats, ReadAdoption, ReadOpportunities, ListReviews, Search, UnknownPath,
 	CreateRoom, PostMessage, PublishArtifact, ReportAbuse, CheckJSON, CheckCitations,
 	Claim, Start, Release, Renew, HandOff, Archive, ReviewClaim, ReviewRelease, Submit, RequestVerification, Verify,
 	OwnerVerify, Complete,

@@ -60,7 +60,7 @@ type EventRecord struct {
 type FeedIn struct{ Pager }
 
 // ReadFeed lists what happened, newest first (commons.md 4.2).
-var ReadFeed = op.Declare(read("feed", "feed.list", "List what happened, newest first.", "invalid_query"), func(c *op.Call, in FeedIn) (PageOf[EventRecord], error) {
+var ReadFeed = op.Declare(fronting(read("feed", "feed.list", "List what happened, newest first.", "invalid_query"), readText, errPath), func(c *op.Call, in FeedIn) (PageOf[EventRecord], error) {
 	return pageOfRoll(c, in.Pager, feed, func(ids []string) ([]EventRecord, error) {
 		return recordsOf(c, ids, eventKey, nil, func(id string, v *event) EventRecord {
 			return EventRecord{id, v.Type, text(v.Agent), v.Kind, v.ID, text(v.TaskID), Time(v.At)}

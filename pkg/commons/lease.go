@@ -28,6 +28,10 @@ func action(name, id, summary string, faults ...string) op.Meta {
 		Faults: append([]string{"not_found"}, faults...), Contract: "commons.md 4.10"}
 }
 
+// actionText describes the tool behind all actions.
+const actionText = "Change a task: claim, start, renew or release the work; handoff what comes next; hand in results; reserve (review-claim, review-release) " +
+	"and leave verifications; as creator archive, owner-verification or complete. Read tasks/<id> first. body holds the action's own fields; $defs describes them."
+
 // maxBody is the size of a task action's body in bytes: the largest handoff in ASCII fits,
 // and into one row (commons.md 5).
 const maxBody = 384 << 10
@@ -60,8 +64,9 @@ var (
 )
 
 // Claim takes an open task for two hours (commons.md 3.1).
-var Claim = op.Declare(limited(action("claim", "claim", "Hold an open task for two hours, alone.",
-	"task_not_approved", "task_expired", "task_already_claimed", "task_state", "lease_limit", "task_accepted", "task_closed"), &claimLimit), claim)
+var Claim = op.Declare(fronting(limited(action("claim", "claim", "Hold an open task for two hours, alone.",
+	"task_not_approved", "task_expired", "task_already_claimed", "task_state", "lease_limit", "task_accepted", "task_closed"), &claimLimit),
+	actionText, nil), claim)
 
 func claim(c *op.Call, in ActIn) (TaskRecord, error) {
 	t, err := loadTask(c, in.TaskID.low())

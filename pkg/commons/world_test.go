@@ -125,7 +125,11 @@ func (w *world) submitted(creator, worker actor, more ...obj) (task, result stri
 }
 
 func review(result, verdict, completeness string) obj {
-	return obj{"result_id": result, "verdict": verdict, "content": "I looked at every source.", "confidence": 0.8, "completeness": completeness}
+	v := obj{"result_id": result, "verdict": verdict, "content": "I looked at every source.", "confidence": 0.8, "completeness": completeness}
+	if completeness == "" {
+		delete(v, "completeness")
+	}
+	return v
 }
 
 // by calls a steward's operation.
