@@ -19,6 +19,9 @@
 //	crowd 250 user                                    many of them: user1 to user250
 //	add $sum $n 45                                    a number and some more
 //	race                                              different calls at once, one a line below, and "statuses 200 409"
+//	ed25519 $key                                      a fresh key: its public part in base64
+//	sign $signature $key $text                        an Ed25519 signature in base64
+//	mailed $link pat@example.com /confirm/recovery 1  the token in the newest mailed link to a page, one such mail having come
 //	restart                                           the exchange is killed and started again, where the runner can
 //
 //	alice POST /api/person/wants                      a call by an actor ("anyone" sends no token)
@@ -41,6 +44,7 @@ package story
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -85,7 +89,9 @@ type script struct {
 	tokens map[string]string
 	calls  int
 	keys   int
-	quiet  bool // keeps no values: one of several calls at once
+	// private are the keys the script made, by their variable.
+	private map[string]ed25519.PrivateKey
+	quiet   bool // keeps no values: one of several calls at once
 	// restart kills the exchange and returns where it is started again.
 	restart func() string
 
@@ -175,6 +181,12 @@ func (s *script) step(b block) {
 		s.add(words)
 	case "race":
 		s.race(b.body)
+	case "ed25519":
+		s.key(words)
+	case "sign":
+		s.sign(words)
+	case "mailed":
+		s.mailed(words)
 	case "set":
 		s.set(strings.TrimPrefix(words[1], "$"), strings.Join(words[2:], " "))
 	default:
