@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
@@ -307,6 +308,7 @@ func (s *sim) act(d *deal) {
 	p["step_id"] = stored.Steps[n-1].ID
 	s.calls++
 	key := fmt.Sprintf("sim-%d", s.calls)
+	answered := 0
 	for range 6 {
 		s.fault()
 		res := s.Do(o, optest.Req{Token: token, Path: p, Body: body, Key: key})
@@ -316,12 +318,17 @@ func (s *sim) act(d *deal) {
 		if res.Status >= 400 {
 			s.seen["refused "+res.Str("error")]++
 		}
-		if res.Status != 503 {
+		if answered = res.Status; res.Status != 503 {
 			if res.Status >= 500 {
 				s.t.Fatalf("seed %d: %s answered %d %s (%v)", s.seed, o.ID, res.Status, res.Body, res.Fault.Unwrap())
 			}
 			break
 		}
+	}
+	// An answer says what is stored: a promise made is kept, a refusal has changed nothing.
+	happened := d.stored().Events - stored.Events
+	if answered < 300 && happened == 0 && o != deals.SaveDraft || answered >= 400 && answered < 500 && happened != 0 {
+		s.t.Fatalf("seed %d: %s answered %d and %d things happened", s.seed, o.ID, answered, happened)
 	}
 }
 
@@ -475,6 +482,15 @@ func (s *sim) finish() {
 			s.t.Fatalf("seed %d: the bid of an ended deal is filed", s.seed)
 		}
 	}
+	s.Run("bench", func(c *op.Call) error {
+		for _, d := range s.deals {
+			l, _, err := op.Load[account.Live](c, account.LiveDeals(d.personID))
+			if err != nil || len(l.Deals) > 0 {
+				s.t.Fatalf("seed %d: the account of %s has live deals %v (%v)", s.seed, d.personID, l.Deals, err)
+			}
+		}
+		return nil
+	})
 	if s.paidOut() != released || refunds(s.world) != returned {
 		s.t.Fatalf("seed %d: released %d and paid out %d, returned %d and refunded %d", s.seed, released, s.paidOut(), returned, refunds(s.world))
 	}

@@ -287,6 +287,7 @@ func (s *sim) edges(name string, d *path.Deal, events []path.Event) {
 		for i := range d.Steps {
 			states[i] = d.Steps[i].State
 		}
+		s.law(d, e)
 		if err := d.Replay([]path.Event{e}); err != nil {
 			s.t.Errorf("seed %d: %s: %v", s.seed, name, err)
 			return
@@ -302,6 +303,47 @@ func (s *sim) edges(name string, d *path.Deal, events []path.Event) {
 	}
 	if s.d.AgentTime != path.Of(s.agent) || s.d.YourTime != path.Of(s.yours) {
 		s.t.Errorf("seed %d: after %s Agent time %v, counted %v; Your time %v, counted %v", s.seed, name, s.d.AgentTime.Span(), s.agent, s.d.YourTime.Span(), s.yours)
+	}
+}
+
+// law holds an event against the contract's own numbers, written out here once more. d is
+// the deal just before it.
+func (s *sim) law(d *path.Deal, e path.Event) {
+	const day = 24 * time.Hour
+	wrong := func(what string) { s.t.Errorf("seed %d: %s at %v: %s", s.seed, e.Word, e.At, what) }
+	var st path.Step
+	if e.Step > 0 {
+		st = d.Steps[e.Step-1]
+	}
+	switch e.Word {
+	case record.DealPickLapsed:
+		if e.At.Before(d.PickedAt.Add(48 * time.Hour)) {
+			wrong("a pick was dropped within 48 hours")
+		}
+	case record.StepApproved:
+		if e.Cause == path.ByStale && !e.At.Equal(st.WaitingSince.Add(14*day)) {
+			wrong("silence counts on day 14")
+		}
+	case record.AskReminded:
+		if !e.At.Equal(st.WaitingSince.Add(time.Duration(e.N) * day)) {
+			wrong("a reminder on another day")
+		}
+	case record.AskChangesRequested:
+		if e.N > st.Rounds || st.Ask != proposal.Approve && st.Ask != proposal.Choose {
+			wrong("a round that was not offered")
+		}
+	case record.StepOpened:
+		if before := d.Steps[e.Step-2]; before.Cause == path.ByStale && before.Ask != proposal.Approve {
+			wrong("the Path went on without the person's part")
+		}
+	case record.DealExpired:
+		if used := d.AgentUsed(e.At); used != time.Duration(d.Days)*day+d.Restored.Span() {
+			wrong("expired at another time than D: " + used.String())
+		}
+	case record.AgentCheckinOverdue:
+		if d.Pulse.Misses == 0 && !d.Pulse.At.IsZero() && !e.At.Equal(d.Pulse.At.Add(30*time.Minute)) {
+			wrong("an update was due at another time")
+		}
 	}
 }
 
