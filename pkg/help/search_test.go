@@ -170,30 +170,38 @@ func (w *world) spent(o *op.Operation, r optest.Req) (s mem.Stats, res optest.Re
 	return w.Store.Stats().Since(before), res
 }
 
-// fill makes n requests of all statuses, offers on the first of them, and as many of the
-// rest, straight into the store.
+// fill makes n requests of all statuses and as many offers on the first of them, straight
+// into the store, ten of each a commit.
 func (w *world) fill(n int) (first string) {
 	w.T.Helper()
 	at := w.Now()
 	statuses := []string{Open, Active, InReview, Completed, Cancelled}
-	for i := range n {
-		at = at.Add(time.Second)
-		err := w.Engine.Run(context.Background(), at, "help", func(c *op.Call) (err error) {
-			r := Request{ID: c.NewID(), Title: "t", Status: statuses[i%5], Requester: Ref{c.NewID(), "ann"}, CreatedAt: c.Now, UpdatedAt: c.Now}
-			if i == 0 {
-				r.Status, first = Open, r.ID
+	one := func(c *op.Call, i int) (err error) {
+		r := Request{ID: c.NewID(), Title: "t", Status: statuses[i%5], Requester: Ref{c.NewID(), "ann"}, CreatedAt: c.Now, UpdatedAt: c.Now}
+		if i == 0 {
+			first = r.ID
+		}
+		if r.Place, err = requestsIn(everything).Open(c, i/10%shards); err != nil {
+			return err
+		}
+		r.list(c)
+		c.Create(requestKey(r.ID), r)
+		o := Offer{ID: c.NewID(), RequestID: first, Contributor: r.Requester, CreatedAt: c.Now}
+		if o.Place, err = offersOf(first).Open(c, 0); err != nil {
+			return err
+		}
+		o.Mark = offersOf(first).Add(c, o.ID, o.Place)
+		c.Create(offerKey(o.ID), o)
+		return nil
+	}
+	for done := 0; done < n; done += 10 {
+		at = at.Add(10 * time.Second)
+		err := w.Engine.Run(context.Background(), at, "help", func(c *op.Call) error {
+			for i := range 10 {
+				if err := one(c, done+i); err != nil {
+					return err
+				}
 			}
-			if r.Place, err = requestsIn(everything).Open(c, i%shards); err != nil {
-				return err
-			}
-			r.list(c)
-			c.Create(requestKey(r.ID), r)
-			o := Offer{ID: c.NewID(), RequestID: first, Contributor: r.Requester, CreatedAt: c.Now}
-			if o.Place, err = offersOf(first).Open(c, 0); err != nil {
-				return err
-			}
-			o.Mark = offersOf(first).Add(c, o.ID, o.Place)
-			c.Create(offerKey(o.ID), o)
 			return nil
 		})
 		if err != nil {
