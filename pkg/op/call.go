@@ -110,12 +110,22 @@ func (c *Call) Get(key table.Key) (table.Row, error) {
 	return c.rows[key], nil
 }
 
+// impossible tells whether no store can hold a key because of a stranger's text in it (a NUL,
+// broken UTF-8, too long): such a row is absent, and nobody is asked. An empty part is a
+// mistake of the operation and goes on to the store, which says so.
+func impossible(k table.Key) bool {
+	return k.PK != "" && k.SK != "" && table.ValidKey(k) != nil
+}
+
 // Fetch reads rows in one batch so that later Gets find them.
 func (c *Call) Fetch(keys ...table.Key) error {
 	var missing []table.Key
 	for _, k := range keys {
-		if _, ok := c.rows[k]; !ok {
-			c.rows[k] = table.Row{}
+		if _, ok := c.rows[k]; ok {
+			continue
+		}
+		c.rows[k] = table.Row{Key: k}
+		if !impossible(k) {
 			missing = append(missing, k)
 		}
 	}
@@ -143,6 +153,9 @@ func (c *Call) Scan(keys ...table.Key) ([]table.Row, error) { return c.store.Get
 // Query reads a page of a partition as it is stored; staged writes do not show in it.
 // The rows count as read.
 func (c *Call) Query(q table.Query) (table.Page, error) {
+	if impossible(table.Key{PK: q.PK, SK: q.PK}) {
+		return table.Page{}, nil
+	}
 	p, err := c.store.Query(c, q)
 	if err == nil && !q.KeysOnly {
 		for _, r := range p.Rows {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -386,5 +387,30 @@ func TestWhatDoesNotFitTheStoreIsRefusedAsTooLarge(t *testing.T) {
 	res := x.call(o, req{Token: x.maker(), Key: "k", Body: `{"name":"a"}`, Path: shelf("s")})
 	if res.Status != 413 || code(res) != "body_too_large" || x.rows("test.SHELF#s") != 0 {
 		t.Errorf("%d %s", res.Status, res.Body)
+	}
+}
+
+func TestARowUnderAKeyNoStoreCanHoldIsAbsent(t *testing.T) {
+	for _, text := range []string{"a\x00b", "\xff", strings.Repeat("k", table.MaxKeyPart+1)} {
+		k := table.Key{PK: "test.ROW#" + text, SK: "ROOT"}
+		_, err := staging(t, func(c *op.Call) error {
+			if err := c.Fetch(old, k); err != nil {
+				return err
+			}
+			if r, err := c.Get(k); err != nil || r.Version != "" || r.Key != k {
+				return fmt.Errorf("%v %v", r, err)
+			}
+			p, err := c.Query(table.Query{PK: k.PK})
+			if err == nil && len(p.Rows) > 0 {
+				err = errors.New("rows under an impossible key")
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+	if _, err := staging(t, func(c *op.Call) error { return c.Fetch(table.Key{PK: "test.ROW#x"}) }); !errors.Is(err, table.ErrInvalid) {
+		t.Errorf("a key without its second part: %v, want a mistake", err)
 	}
 }
