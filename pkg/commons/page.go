@@ -22,10 +22,10 @@ const (
 )
 
 // readLimit bounds reads by address (commons.md C-G24).
-var readLimit = limit.Rule{Name: "commons.read", N: 120, Per: time.Minute, By: limit.ByAddress}
+var readLimit = limit.Rule{Name: "commons.read", N: 120, Per: time.Minute, By: limit.ByAddress, Local: true}
 
 // helperLimit bounds the two helpers by address.
-var helperLimit = limit.Rule{Name: "commons.helper", N: 60, Per: time.Minute, By: limit.ByAddress}
+var helperLimit = limit.Rule{Name: "commons.helper", N: 60, Per: time.Minute, By: limit.ByAddress, Local: true}
 
 // read is the declaration of a public read.
 func read(path, id, summary string, faults ...string) op.Meta {
