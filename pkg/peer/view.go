@@ -193,7 +193,11 @@ func (v viewer) fetch(ids []ID) error {
 				refs = append(refs, k)
 			}
 		}
-		all, _, err := op.Load[uses](v.c, part(id, "USES"))
+		h, _, err := op.Load[head](v.c, headKey(id))
+		if err != nil {
+			return err
+		}
+		all, err := h.uses(v.c)
 		if err != nil {
 			return err
 		}
@@ -212,10 +216,26 @@ func (h *head) parts() (keys []table.Key) {
 	if h.Corrections > 0 {
 		keys = append(keys, part(h.ID, "CORRECTIONS"))
 	}
-	if h.Finding {
+	if h.Uses.sum() > 0 {
 		keys = append(keys, part(h.ID, "USES"))
 	}
 	return keys
+}
+
+// corrections are those of a finding; none is read where there is none.
+func (h *head) corrections(c *op.Call) (all corrections, err error) {
+	if h.Corrections > 0 {
+		all, _, err = op.Load[corrections](c, part(h.ID, "CORRECTIONS"))
+	}
+	return all, err
+}
+
+// uses are the use reports on a finding.
+func (h *head) uses(c *op.Call) (all uses, err error) {
+	if h.Uses.sum() > 0 {
+		all, _, err = op.Load[uses](c, part(h.ID, "USES"))
+	}
+	return all, err
 }
 
 // newest are the last n of a list, the newest first.
@@ -331,7 +351,7 @@ func (v viewer) share(out *shareOut, t *topic, h *head) error {
 		return nil
 	}
 	out.Finding = t.Finding
-	all, _, err := op.Load[corrections](v.c, part(t.ID, "CORRECTIONS"))
+	all, err := h.corrections(v.c)
 	if err != nil {
 		return err
 	}
@@ -348,7 +368,7 @@ func (v viewer) share(out *shareOut, t *topic, h *head) error {
 
 func (v viewer) reported(t *topic, h *head) (*UsesOut, error) {
 	out := &UsesOut{tally: h.Uses, Reports: []UseOut{}}
-	all, _, err := op.Load[uses](v.c, part(t.ID, "USES"))
+	all, err := h.uses(v.c)
 	if err != nil {
 		return out, err
 	}
