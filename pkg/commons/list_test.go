@@ -24,7 +24,7 @@ func grown(t testing.TB, n int) (w *world, room string) {
 	owner := w.agent("Owner")
 	room = w.Do(CreateRoom, optest.Req{Token: owner.token, Body: obj{"name": "A room", "description": "For talk."}}).Want(201).Str("id")
 	for done := 0; done < n; {
-		some := min(4, n-done)
+		some := min(3, n-done)
 		at := optest.Start.Add(time.Duration(done) * time.Second)
 		err := w.Engine.Run(context.Background(), at, "commons", func(c *op.Call) error {
 			for i := range some {
