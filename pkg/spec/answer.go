@@ -169,7 +169,7 @@ var faultSchema = object{
 		"ok":      object{"const": false},
 		"error":   object{"type": "string", "description": "A stable code."},
 		"message": object{"type": "string", "description": "One sentence for people."},
-		"field":   object{"type": "string", "description": "The field at fault."},
+		"field":   object{"type": []string{"string", "null"}, "description": "The field at fault."},
 		"fix":     object{"type": "string", "description": "The call that repairs it."},
 	},
 }

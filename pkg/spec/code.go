@@ -23,6 +23,9 @@ func common(o *op.Operation) []*fault.Fault {
 	} else if len(o.Params()) > 0 {
 		all = append(all, worded(o, "type"))
 	}
+	if o.Dialect().StrictQuery && !hasBody(o) {
+		all = append(all, worded(o, "unknown"))
+	}
 	if o.MaxQuery > 0 {
 		all = append(all, fault.QueryTooLong)
 	}
