@@ -28,6 +28,9 @@ sim: ## simulated deals and exchanges with faults (SEEDS=100000 FROM=1); prints 
 	cd pkg/bench/deals/path && $(GO) test -count=1 -timeout 0 -run Simulated -path.seeds=$(SEEDS) -path.seed=$(FROM)
 	cd pkg/bench/deals && $(GO) test -count=1 -timeout 0 -run Simulated -deals.seeds=$$(( ($(SEEDS) + 99) / 100 )) -deals.seed=$(FROM)
 
+mutants: ## deliberate bugs, one at a time: the simulations must find each
+	$(GO) run ./scripts/mutants
+
 check: ## exactly what CI runs
 	@bash scripts/check.sh
 

@@ -14,6 +14,7 @@ static() { go run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck ./...
 generated() { go run ./scripts/generate -check; }
 laws() { go test -count=1 .; }
 tests() { make -s test; }
+mutants() { make -s mutants; }
 race() { make -s race; }
 functions() { go run ./scripts/functions -twice; }
 infra() { (cd infra && PATH="$(bash scripts/node22.sh):$PATH" go test ./...); }
@@ -22,7 +23,7 @@ mcp() { bash scripts/mcp-conformance.sh; }
 openapi() { bash scripts/openapi-lint.sh; }
 browser() { bash scripts/browser.sh; }
 
-parts=(format vet static generated laws tests race functions infra emulators openapi browser mcp)
+parts=(format vet static generated laws tests mutants race functions infra emulators openapi browser mcp)
 [ $# -gt 0 ] && parts=("$@")
 failed=() report=()
 for part in "${parts[@]}"; do
