@@ -32,10 +32,12 @@ var strange = []string{"", "Bearer ", "Bearer x", "bearer gh_agent__", "Basic YT
 type thrown struct {
 	o      *op.Operation
 	caller caller
-	r      *http.Request
-	body   []byte
-	rec    *httptest.ResponseRecorder
-	wrote  []table.Key
+	// owner is whose ids stand in the path, as they were overheard; "" when they are not.
+	owner string
+	r     *http.Request
+	body  []byte
+	rec   *httptest.ResponseRecorder
+	wrote []table.Key
 }
 
 // perWorld is how many calls one world takes: some of them end an account for good, and a
@@ -136,6 +138,9 @@ func (w *world) throw(g *garbage, o *op.Operation) *thrown {
 	g.soil()
 	c := &thrown{o: o, caller: w.caller(g, o, from)}
 	target := w.path(g, o, from)
+	if !g.dirty["path"] && from.path != nil {
+		c.owner = caller{header: from.header.Get("Authorization")}.account()
+	}
 	if q := w.query(g, o, from); q != "" {
 		target += "?" + q
 	}
@@ -270,10 +275,23 @@ func (c *thrown) access() (wrong []string) {
 	if known && c.rec.Code < 400 && !slices.Contains(kinds, c.caller.kind) {
 		wrong = append(wrong, "a caller of the wrong kind was served")
 	}
+	if c.trespass() {
+		wrong = append(wrong, "one account was served what belongs to another")
+	}
 	if known && c.caller.kind == "nobody" && !slices.Contains([]int{400, 401, 404, 413, 414, 415}, c.rec.Code) {
 		wrong = append(wrong, "nobody was told more than that a credential is missing")
 	}
 	return wrong
+}
+
+// private are the names in a path of what belongs to one account.
+var private = map[op.Auth][]string{op.Person: {"target_id", "deal_id", "file_id", "approval_id"}, op.Maker: {"deal_id", "proposal_id"}}
+
+// trespass tells whether somebody was served what is another's.
+func (c *thrown) trespass() bool {
+	names := op.PathNames(c.o.Path)
+	return c.rec.Code < 400 && c.owner != "" && c.owner != c.caller.account() &&
+		slices.ContainsFunc(private[c.o.Auth], func(n string) bool { return slices.Contains(names, n) })
 }
 
 // refused holds a refusal to its envelope, and to having written nothing.

@@ -90,6 +90,7 @@ type world struct {
 	handler http.Handler // every operation, its limits taken off
 	ops     []*op.Operation
 	next    http.Handler
+	make    func(*world, *http.Request, []byte) *httptest.ResponseRecorder
 
 	mu      sync.Mutex
 	heard   map[string][]overheard
@@ -117,7 +118,10 @@ func (l *lockedReader) Read(b []byte) (int, error) {
 }
 
 // open makes a world and plays its past.
-func open(t *testing.T, seed uint64) *world {
+func open(t *testing.T, seed uint64) *world { return openWith(t, seed, (*world).once) }
+
+// openWith is open with a way of making each call of the past.
+func openWith(t *testing.T, seed uint64, make func(*world, *http.Request, []byte) *httptest.ResponseRecorder) *world {
 	t.Helper()
 	var s [32]byte
 	copy(s[:], fmt.Sprint("hostile ", seed))
@@ -127,7 +131,7 @@ func open(t *testing.T, seed uint64) *world {
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	w := &world{t: t, store: &watched{Store: mem.New()}, logs: &bytes.Buffer{}, heard: map[string][]overheard{}}
+	w := &world{t: t, make: make, store: &watched{Store: mem.New()}, logs: &bytes.Buffer{}, heard: map[string][]overheard{}}
 	w.x, err = wire.Open(context.Background(), wire.Options{Table: w.store, BaseURL: "http://" + server.Listener.Addr().String(), Dev: true, Tips: true,
 		Keys: wire.KeysOf(keys), Log: slog.New(slog.NewJSONHandler(&lockedWriter{w: w.logs}, nil))})
 	if err != nil {
@@ -225,9 +229,7 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.t.Error(err)
 		return
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	rec := httptest.NewRecorder()
-	w.next.ServeHTTP(rec, r)
+	rec := w.make(w, r, body)
 	for n, v := range rec.Header() {
 		out.Header()[n] = v
 	}
