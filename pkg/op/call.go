@@ -231,6 +231,11 @@ func (c *Call) Put(key table.Key, v any) { c.PutUntil(key, v, time.Time{}) }
 func (c *Call) PutUntil(key table.Key, v any, expires time.Time) {
 	data, err := Encode(v)
 	c.fail(err)
+	c.put(key, data, expires)
+}
+
+// put stages the stored form of a value.
+func (c *Call) put(key table.Key, data []byte, expires time.Time) {
 	w := table.Write{Kind: table.Create, Key: key, Data: data, Expires: expires}
 	r, read := c.rows[key]
 	switch {
@@ -328,12 +333,21 @@ func Load[T any](c *Call, key table.Key) (v T, found bool, err error) {
 // Encode makes the stored form of a value: JSON, compressed when it is large.
 func Encode(v any) ([]byte, error) {
 	b, err := marshal(v)
-	if err != nil || len(b) < gzipFrom {
-		return b, err
+	if err != nil {
+		return nil, err
+	}
+	return pack(b)
+}
+
+// pack compresses what is large.
+func pack(b []byte) ([]byte, error) {
+	if len(b) < gzipFrom {
+		return b, nil
 	}
 	var buf bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
-	if _, err = z.Write(b); err == nil {
+	_, err := z.Write(b)
+	if err == nil {
 		err = z.Close()
 	}
 	return buf.Bytes(), err

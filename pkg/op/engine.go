@@ -248,11 +248,11 @@ func (o *Operation) receive(r *Request) (*input, error) {
 		in.tree = map[string]any{}
 		return in, nil
 	}
-	t, _, err := mime.ParseMediaType(r.ContentType)
+	t, err := mediaType(r.ContentType)
 	if o.FormBody && err == nil && t == "application/x-www-form-urlencoded" {
 		return in, in.form()
 	}
-	if r.Transport == "rest" && (err != nil || t != "application/json") {
+	if r.Transport == "rest" && (err != nil || t != jsonType) {
 		return nil, fault.BadMediaType
 	}
 	tree, err := ParseStrict(r.Body)
@@ -264,6 +264,18 @@ func (o *Operation) receive(r *Request) (*input, error) {
 		return nil, fault.BadJSON
 	}
 	return in, nil
+}
+
+// jsonType is the media type of every body but forms and streams.
+const jsonType = "application/json"
+
+// mediaType is a content type without its parameters, which must be well formed.
+func mediaType(s string) (string, error) {
+	if s == jsonType { // as almost everybody writes it
+		return s, nil
+	}
+	t, _, err := mime.ParseMediaType(s)
+	return t, err
 }
 
 // form reads a form body as an object of strings.

@@ -1,11 +1,13 @@
 package op
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -131,8 +133,23 @@ func (k *idempotency) record(c *Call, out any, res *Response) error {
 			}
 		}
 	}
-	c.PutUntil(k.row(k.who(c.Caller.ID)), rec, c.Now.Add(k.keep()))
-	return nil
+	data, err := rec.encode()
+	if err == nil {
+		c.put(k.row(k.who(c.Caller.ID)), data, c.Now.Add(k.keep()))
+	}
+	return err
+}
+
+// encode is Encode for an answer whose body is encoded already: nobody reads it again.
+func (r replay) encode() ([]byte, error) {
+	body := r.Body
+	r.Body = nil
+	b, err := marshal(r)
+	if err != nil || body == nil {
+		return b, err
+	}
+	head, tail, _ := bytes.Cut(b, []byte("null")) // the body: hash and status stand before it
+	return pack(slices.Concat(head, body, tail))
 }
 
 // withoutSecrets copies an output without its fields tagged secret:"true", at any depth

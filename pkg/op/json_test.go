@@ -1,6 +1,9 @@
 package op_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -82,13 +85,19 @@ func TestParseStrictReadsEverythingElse(t *testing.T) {
 }
 
 func FuzzParseStrict(f *testing.F) {
-	for _, s := range []string{`{"a":[1,"\ud83d\ude00",null]}`, `{"a":1,"A":1}`, nested(65), `"\ud83d`, `"\`} {
+	for _, s := range []string{` {"a" : [1 , {"\u0062\"\\\/\b\f\n\r\t\u00e9":true}, false,null,"",[],{}]}`, `{"a":[1,"\ud83d\ude00",null]}`, `{"a":1,"A":1}`, nested(65), `"\ud83d`, `"\`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := op.ParseStrict(b)
 		if err != nil {
 			return
+		}
+		var same any
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.UseNumber()
+		if err := d.Decode(&same); err != nil || !reflect.DeepEqual(v, same) {
+			t.Fatalf("%q: read as %#v, others read %#v, %v", b, v, same, err)
 		}
 		data, err := op.Encode(v)
 		if err != nil {

@@ -37,30 +37,45 @@ func (o *Operation) respond(out any, headers map[string]string) (*Response, erro
 
 // encodeBody encodes an output in the envelope of its context.
 func encodeBody(o *Operation, out any) ([]byte, error) {
-	b, err := marshal(out)
-	if err != nil {
+	if !dialectOf(o.Context()).OK {
+		return marshal(out)
+	}
+	var buf bytes.Buffer
+	buf.WriteString(okHead)
+	if err := encode(&buf, out); err != nil {
 		return nil, err
 	}
-	d := dialectOf(o.Context())
-	if d.OK && len(b) > 1 && b[0] == '{' {
-		head := []byte(`{"ok":true`)
-		if b[1] != '}' {
-			head = append(head, ',')
-		}
-		b = append(head, b[1:]...)
+	b := buf.Bytes()
+	switch n := len(okHead); {
+	case len(b) < n+2 || b[n] != '{':
+		return b[n:], nil
+	case b[n+1] != '}':
+		b[n] = ','
+		return b, nil
 	}
-	return b, nil
+	return append(b[:len(okHead)], '}'), nil
 }
+
+// okHead is how the object of a success begins.
+const okHead = `{"ok":true`
 
 // marshal is json.Marshal without the escapes that only matter inside a page.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
-	e := json.NewEncoder(&buf)
+	err := encode(&buf, v)
+	return buf.Bytes(), err
+}
+
+func encode(buf *bytes.Buffer, v any) error {
+	e := json.NewEncoder(buf)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
+	err := e.Encode(v)
+	if err != nil {
+		buf.Reset()
+	} else {
+		buf.Truncate(buf.Len() - 1) // the line end
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return err
 }
 
 // refuse turns an error into the answer; res may carry headers and the log's facts.
