@@ -5,7 +5,7 @@ ARCH ?= arm64
 export GOFLAGS ?= -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check race generate verify functions synth bench lambda-local mcp emulators clean
+.PHONY: help run demo test check race generate verify functions synth deploy bench lambda-local mcp emulators clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ functions: ## every Lambda function, built for linux/$(ARCH), zipped reproducibl
 
 synth: ## the CloudFormation templates in cdk.out, offline (needs node)
 	@bash scripts/synth.sh
+
+deploy: ## everything into the AWS account of the environment: SETTINGS="mailFrom=…", see docs/deploy.md
+	@bash scripts/deploy.sh $(SETTINGS)
 
 lambda-local: ## the synthesised template on this machine: real functions, no Docker, no account
 	@bash scripts/lambda-local.sh

@@ -62,7 +62,7 @@ func (d *deployment) code() {
 		FunctionName: str(functionName(d.settings, d.Function)), Description: str(d.Summary),
 		Runtime: str("provided.al2023"), Handler: str("bootstrap"), Architectures: jsii.Strings(d.settings.Arch),
 		Code:       &awslambda.CfnFunction_CodeProperty{S3Bucket: asset.S3BucketName(), S3Key: asset.S3ObjectKey()},
-		MemorySize: num(float64(plan.MemoryMB)), Timeout: num(d.Timeout.Seconds()), Role: d.role().AttrArn(),
+		MemorySize: num(float64(d.MemoryMB())), Timeout: num(d.Timeout.Seconds()), Role: d.role().AttrArn(),
 		Environment:   &awslambda.CfnFunction_EnvironmentProperty{Variables: d.environment()},
 		LoggingConfig: &awslambda.CfnFunction_LoggingConfigProperty{LogGroup: logs.Ref()},
 	}

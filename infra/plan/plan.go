@@ -29,9 +29,12 @@ const (
 	visibilityFactor = 6
 )
 
-// MemoryMB of every function. A function's share of a processor follows its memory; the
-// programs themselves need about 40 MB.
-const MemoryMB = 512
+// Memory of a function, in MB. The programs need about 30; a function's share of a processor
+// follows its memory, and so does its price by the second, which a long poll waits away.
+const (
+	memory        = 512
+	waitingMemory = 128
+)
 
 // DefaultRoute takes what no other route takes.
 const DefaultRoute = "$default"
@@ -65,6 +68,14 @@ type Queue struct {
 
 // Group is the first part of the folder.
 func (f Function) Group() string { g, _, _ := strings.Cut(f.Folder, "/"); return g }
+
+// MemoryMB is the function's memory.
+func (f Function) MemoryMB() int {
+	if f.Waits {
+		return waitingMemory
+	}
+	return memory
+}
 
 // Functions lists everything that is deployed: operations, MCP endpoints, jobs, the default
 // route.
