@@ -65,6 +65,15 @@ func static(_ *op.Call, in FileIn) (FileOut, error) {
 
 // File finds a served file by its name below /static/.
 func File(name string) (body []byte, contentType string, ok bool) {
+	if name == kitName {
+		body, err := kit()
+		return body, "application/zip", err == nil
+	}
+	return single(name)
+}
+
+// single finds a file that is made of no others.
+func single(name string) (body []byte, contentType string, ok bool) {
 	if body, contentType, ok = rulebook.Static(name); ok {
 		return body, contentType, ok
 	}
@@ -109,4 +118,4 @@ func document(name string) (FileOut, error) {
 }
 
 // Operations of the files.
-var Operations = []*op.Operation{Static, OpenAPI, OpenAPIOf}
+var Operations = []*op.Operation{Static, OpenAPI, OpenAPIOf, LLMs, AgentCard, Robots, Sitemap}

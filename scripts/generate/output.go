@@ -21,7 +21,7 @@ func Generate(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	g := &generator{tree: tree, ops: catalog.Operations(), jobs: catalog.Jobs(), out: map[string][]byte{}}
-	for _, step := range []func() error{g.functions, g.documents, g.openapi} {
+	for _, step := range []func() error{g.functions, g.documents, g.openapi, g.texts} {
 		if err := step(); err != nil {
 			return nil, err
 		}
