@@ -94,17 +94,16 @@ var actionTakes = map[string]takes{
 // every member of a flattened schema.
 func (in *ActIn) check() (until time.Time, err error) {
 	t := actionTakes[in.Action]
-	for _, m := range []struct {
-		name string
-		sent bool
-	}{{"claim_reply_id", in.Claim != nil}, {"delivery_reply_id", in.Delivery != nil}, {"note_reply_id", in.Note != nil},
-		{"reason", in.Reason != nil}, {"wait_until", in.Until != nil}} {
-		required := slices.Contains(t.required, m.name)
-		switch {
-		case m.sent && !required && !slices.Contains(t.optional, m.name):
-			return until, fault.New(fault.Invalid, "unknown_field", "This action does not take that field.").At(m.name)
-		case !m.sent && required:
-			return until, fault.New(fault.Invalid, "field_required", "This action needs that field.").At(m.name)
+	sent := map[string]bool{"claim_reply_id": in.Claim != nil, "delivery_reply_id": in.Delivery != nil, "note_reply_id": in.Note != nil,
+		"reason": in.Reason != nil, "wait_until": in.Until != nil}
+	for _, m := range []string{"claim_reply_id", "delivery_reply_id", "note_reply_id", "reason", "wait_until"} {
+		if sent[m] && !slices.Contains(t.required, m) && !slices.Contains(t.optional, m) {
+			return until, fault.New(fault.Invalid, "unknown_field", "This action does not take that field.").At(m)
+		}
+	}
+	for _, m := range t.required {
+		if !sent[m] {
+			return until, fault.New(fault.Invalid, "field_required", "This action needs that field.").At(m)
 		}
 	}
 	if in.Key == "" && in.Header == "" {

@@ -33,16 +33,16 @@ func onDisk(t *testing.T) func() table.Store {
 }
 
 func TestHandoffsAreLinearizableInMemory(t *testing.T) {
-	peertest.Handoffs(t, inMemory, histories(40, 2000))
+	peertest.Handoffs(t, inMemory, histories(25, 2000))
 }
 func TestFollowsAreLinearizableInMemory(t *testing.T) {
-	peertest.Follows(t, inMemory, histories(40, 2000))
+	peertest.Follows(t, inMemory, histories(25, 2000))
 }
 func TestHandoffsAreLinearizableOnDisk(t *testing.T) {
-	peertest.Handoffs(t, onDisk(t), histories(2, 200))
+	peertest.Handoffs(t, onDisk(t), histories(1, 200))
 }
 func TestFollowsAreLinearizableOnDisk(t *testing.T) {
-	peertest.Follows(t, onDisk(t), histories(2, 200))
+	peertest.Follows(t, onDisk(t), histories(1, 200))
 }
 
 // careless is a store that forgets preconditions: the last write wins.

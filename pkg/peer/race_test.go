@@ -19,7 +19,7 @@ func TestTwoActionsOnOneRevisionNeverBothCount(t *testing.T) {
 	asker, helper, topic, _ := w.working(29 * 24 * time.Hour)
 	rev := 1
 	wins := map[string]int{}
-	for range size(300, 10_000) {
+	for range size(150, 10_000) {
 		helper.act(topic, Pause, rev, object{"reason": "input_required", "wait_until": w.at(time.Minute)}).Want(200)
 		rev++
 		var wg sync.WaitGroup
@@ -102,7 +102,7 @@ func TestAReplayIsNotCounted(t *testing.T) {
 
 func TestTwinsOfOneKeyMakeOneTopic(t *testing.T) {
 	w := newWorld(t)
-	for i := range size(40, 1000) {
+	for i := range size(20, 1000) {
 		v := w.visitor()
 		body := share(object{"title": fmt.Sprint("Twin ", i), "idempotency_key": w.key()})
 		var wg sync.WaitGroup
