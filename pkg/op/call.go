@@ -119,7 +119,7 @@ func impossible(k table.Key) bool {
 
 // Fetch reads rows in one batch so that later Gets find them.
 func (c *Call) Fetch(keys ...table.Key) error {
-	var missing []table.Key
+	missing := make([]table.Key, 0, len(keys))
 	for _, k := range keys {
 		if _, ok := c.rows[k]; ok {
 			continue

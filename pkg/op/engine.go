@@ -187,9 +187,12 @@ func WithOperation(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, operationKey{}, id)
 }
 
+// usualRows is room for the rows most calls read and write.
+const usualRows = 8
+
 func (e *Engine) call(ctx context.Context, now time.Time, group string) *Call {
 	c := &Call{Context: ctx, Now: now, Group: group, BaseURL: e.BaseURL, Keys: e.Keys, Tips: e.Tips, store: e.Store,
-		rand: e.Rand, rows: map[table.Key]table.Row{}, writes: map[table.Key]*table.Write{}}
+		rand: e.Rand, rows: make(map[table.Key]table.Row, usualRows), writes: make(map[table.Key]*table.Write, usualRows), order: make([]table.Key, 0, usualRows)}
 	c.commit = c.NewID()
 	return c
 }
@@ -354,7 +357,7 @@ func (r *Response) poll(c *Call, in, out any) {
 // prefetch reads, in one batch, every row that is known before anything is decided, and
 // returns the input value or what is wrong with it.
 func (e *Engine) prefetch(c *Call, o *Operation, r *Request, in *input) (any, error) {
-	var keys []table.Key
+	keys := make([]table.Key, 0, usualRows)
 	account := ""
 	if a := e.authenticator(r, in); a != nil {
 		account = in.token.Account
@@ -500,7 +503,7 @@ func (e *Engine) commit(c *Call) error {
 	if len(c.order) == 0 {
 		return nil
 	}
-	tx := &table.Tx{ID: c.commit}
+	tx := &table.Tx{ID: c.commit, Writes: make([]table.Write, 0, len(c.order))}
 	for _, k := range c.order {
 		tx.Writes = append(tx.Writes, *c.writes[k])
 	}

@@ -367,20 +367,18 @@ func canonical(b []byte, v any) []byte {
 // appendText appends a string as json.Marshal writes it, without its detours where the
 // string is what most strings are.
 func appendText(b []byte, s string) []byte {
+	start := len(b)
+	b = append(slices.Grow(b, len(s)+2), '"')
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '<' || c == '>' || c == '&' {
+		switch c := s[i]; {
+		case c < ' ' || c > '~' || c == '<' || c == '>' || c == '&':
 			e, _ := json.Marshal(s)
-			return append(b, e...)
+			return append(b[:start], e...)
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		default:
+			b = append(b, c)
 		}
 	}
-	b = append(b, '"')
-	for {
-		i := strings.IndexAny(s, "\"\\")
-		if i < 0 {
-			break
-		}
-		b = append(append(b, s[:i]...), '\\', s[i])
-		s = s[i+1:]
-	}
-	return append(append(b, s...), '"')
+	return append(b, '"')
 }
