@@ -296,11 +296,7 @@ func (c *thrown) trespass() bool {
 
 // refused holds a refusal to its envelope, and to having written nothing.
 func (c *thrown) refused() (wrong []string) {
-	for _, k := range c.wrote {
-		if !strings.Contains(k.PK, ".LIMIT#") { // a failed try may count
-			wrong = append(wrong, fmt.Sprintf("a refusal wrote %s / %s", k.PK, k.SK))
-		}
-	}
+	wrong = wroteNothing(c.wrote)
 	if c.r.Method == http.MethodHead {
 		return wrong
 	}
