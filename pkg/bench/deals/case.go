@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
@@ -60,20 +61,26 @@ type Vote struct {
 	At      time.Time `json:"at"`
 }
 
-// CasePlace is a case's row in the queue: what the queue is filtered by.
-type CasePlace struct {
-	CaseID string `json:"case_id"`
-	Kind   string `json:"kind"`
-	State  string `json:"state"`
-}
-
-// Save stages a changed case and its place in the queue; LoadCase has read both.
+// Save stages a changed case and its copy in the queue; LoadCase has read both.
 func (k *Case) Save(c *op.Call) {
 	c.Put(CaseKey(k.ID), k)
-	c.Put(CaseListKey(k), CasePlace{k.ID, k.Kind, k.State})
+	c.Put(CaseListKey(k), k)
 }
 
-// LoadCase reads a case with its place in the queue.
+// Around are the rows a change of the case touches: its copy in the queue, its agent, its
+// deal with the rows around that.
+func (k *Case) Around() []table.Key {
+	keys := []table.Key{CaseListKey(k)}
+	if k.AgentID != "" {
+		keys = append(keys, registry.AgentKey(k.AgentID), record.HeadKey(k.AgentID))
+	}
+	if k.DealID != "" {
+		keys = append(keys, Key(k.DealID), bids.MoveKey(k.AgentID, MoveKind, k.DealID))
+	}
+	return keys
+}
+
+// LoadCase reads a case with its copy in the queue.
 func LoadCase(c *op.Call, id string) (Case, bool, error) {
 	k, found, err := op.Load[Case](c, CaseKey(id))
 	if err == nil && found {
@@ -88,7 +95,7 @@ func CaseKey(id string) table.Key { return table.Key{PK: "bench.CASE#" + id, SK:
 // CasePartition is one shard of the stewards' queue.
 func CasePartition(shard int) string { return fmt.Sprintf("bench.CASES#%d", shard) }
 
-// CaseListKey is a case's row in the queue.
+// CaseListKey is the row of a case's copy in the queue, by which it is listed.
 func CaseListKey(k *Case) table.Key {
 	h := fnv.New32a()
 	h.Write([]byte(k.ID))
@@ -99,7 +106,7 @@ func CaseListKey(k *Case) table.Key {
 func OpenCase(c *op.Call, k Case) {
 	k.State = CaseOpen
 	c.Create(CaseKey(k.ID), k)
-	c.Create(CaseListKey(&k), CasePlace{k.ID, k.Kind, k.State})
+	c.Create(CaseListKey(&k), k)
 }
 
 // openCase opens a case about the deal's agent and says so in the record.

@@ -81,15 +81,14 @@ func listCases(c *op.Call, in CasesIn) (CasesOut, error) {
 	if in.After != "" && !c.ReadCursor(list, in.After, &after) {
 		return CasesOut{}, fault.New(fault.Invalid, "cursor_invalid", "Send the next_cursor of this list with the same filters, or none.").At("after")
 	}
-	places, next, err := walk(c, in, after)
+	cases, next, err := walk(c, in, after)
 	if err != nil {
+		return CasesOut{}, err
+	}
+	if err := subjects(c, cases); err != nil {
 		return CasesOut{}, err
 	}
 	out := CasesOut{Cases: []CaseRow{}}
-	cases, err := load(c, places)
-	if err != nil {
-		return CasesOut{}, err
-	}
 	for i := range cases {
 		row, err := show(c, &cases[i])
 		if err != nil {
@@ -104,80 +103,61 @@ func listCases(c *op.Call, in CasesIn) (CasesOut, error) {
 	return out, nil
 }
 
-// place is a position in the queue, with the case there when it fits the filter.
-type place struct {
-	sk   string
-	id   string
-	fits bool
-}
-
 // walk merges the shards of the queue, newest first, until a page is full or every shard
 // was walked as far as one reading may. next is where the next reading goes on, "" at the
 // end.
-func walk(c *op.Call, in CasesIn, after string) (ids []string, next string, err error) {
+func walk(c *op.Call, in CasesIn, after string) (page []deals.Case, next string, err error) {
 	limit := cmp.Or(in.Limit, DefaultCases)
-	var all []place
+	rows := limit + 1
+	if in.Kind != "" || in.State != "" {
+		rows = maxWalked
+	}
+	var all []deals.Case
 	floor, more := "", false // the merge is complete down to floor
 	for shard := range deals.CaseShards {
-		p, err := c.Query(table.Query{PK: deals.CasePartition(shard), Reverse: true, Limit: maxWalked, After: after}.Prefix("CASE#"))
+		p, err := c.Query(table.Query{PK: deals.CasePartition(shard), Reverse: true, Limit: rows, After: after}.Prefix("CASE#"))
 		if err != nil {
 			return nil, "", err
 		}
 		for _, r := range p.Rows {
-			var at deals.CasePlace
-			if err := op.Decode(r.Data, &at); err != nil {
+			var k deals.Case
+			if err := op.Decode(r.Data, &k); err != nil {
 				return nil, "", err
 			}
-			fits := (in.Kind == "" || at.Kind == in.Kind) && (in.State == "" || at.State == in.State)
-			all = append(all, place{r.SK, at.CaseID, fits})
+			all = append(all, k)
 		}
 		if p.More {
 			floor, more = max(floor, p.Rows[len(p.Rows)-1].SK), true
 		}
 	}
-	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(b.sk, a.sk) })
+	at := func(k *deals.Case) string { return deals.CaseListKey(k).SK }
+	slices.SortFunc(all, func(a, b deals.Case) int { return cmp.Compare(at(&b), at(&a)) })
 	last := ""
-	for _, p := range all {
-		if more && p.sk < floor {
-			return ids, last, nil
+	for i := range all {
+		k := &all[i]
+		fits := (in.Kind == "" || k.Kind == in.Kind) && (in.State == "" || k.State == in.State)
+		if more && at(k) < floor || fits && len(page) == limit {
+			return page, last, nil
 		}
-		if p.fits && len(ids) == limit {
-			return ids, last, nil
-		}
-		if last = p.sk; p.fits {
-			ids = append(ids, p.id)
+		if last = at(k); fits {
+			page = append(page, *k)
 		}
 	}
 	if !more {
 		last = ""
 	}
-	return ids, last, nil
+	return page, last, nil
 }
 
-// load reads cases and the agents they are about in two batches.
-func load(c *op.Call, ids []string) ([]deals.Case, error) {
-	keys := make([]table.Key, len(ids))
-	for i, id := range ids {
-		keys[i] = deals.CaseKey(id)
-	}
-	if err := c.Fetch(keys...); err != nil {
-		return nil, err
-	}
-	var out []deals.Case
-	var agents []table.Key
-	for _, key := range keys {
-		k, found, err := op.Load[deals.Case](c, key)
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			continue
-		}
-		if out = append(out, k); k.AgentID != "" {
-			agents = append(agents, registry.AgentKey(k.AgentID))
+// subjects reads the agents that cases are about in one batch.
+func subjects(c *op.Call, cases []deals.Case) error {
+	var keys []table.Key
+	for _, k := range cases {
+		if k.AgentID != "" {
+			keys = append(keys, registry.AgentKey(k.AgentID))
 		}
 	}
-	return out, c.Fetch(agents...)
+	return c.Fetch(keys...)
 }
 
 // show makes a case's row.
@@ -217,6 +197,9 @@ func given(s string) *string {
 type CaseIn struct {
 	CaseID string `path:"case_id"`
 }
+
+// Rows implements op.Prefetcher.
+func (in CaseIn) Rows(string) []table.Key { return []table.Key{deals.CaseKey(in.CaseID)} }
 
 // CaseOut is a case with what it is judged by.
 type CaseOut struct {
@@ -261,12 +244,15 @@ type StepView struct {
 var ReadCase = op.Declare(meta("case.read", "GET", "/cases/{case_id}", "Read a case and what it is judged by."), readCase)
 
 func readCase(c *op.Call, in CaseIn) (CaseOut, error) {
-	k, found, err := deals.LoadCase(c, in.CaseID)
+	k, found, err := op.Load[deals.Case](c, deals.CaseKey(in.CaseID))
 	if err != nil {
 		return CaseOut{}, err
 	}
 	if !found {
 		return CaseOut{}, fault.BareNotFound
+	}
+	if err := c.Fetch(append(k.Around(), deals.PlanKey(k.DealID), access.Key(k.DealID))...); err != nil {
+		return CaseOut{}, err
 	}
 	out := CaseOut{}
 	if out.Case, err = show(c, &k); err != nil || k.DealID == "" {
@@ -281,9 +267,6 @@ func readCase(c *op.Call, in CaseIn) (CaseOut, error) {
 }
 
 func showDeal(c *op.Call, d *path.Deal, k *deals.Case) (*DealView, error) {
-	if err := c.Fetch(deals.PlanKey(d.ID), access.Key(d.ID)); err != nil {
-		return nil, err
-	}
 	plan, err := deals.LoadPlan(c, d.ID)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
+	"guildhall/pkg/table"
 	"guildhall/pkg/text"
 )
 
@@ -92,6 +93,9 @@ type DecideIn struct {
 	Wall    *int   `json:"wall,omitempty" rule:"min=1,max=11" doc:"Of a breach whose report names no wall."`
 }
 
+// Rows implements op.Prefetcher.
+func (in DecideIn) Rows(string) []table.Key { return []table.Key{deals.CaseKey(in.CaseID)} }
+
 // DecideOut is the case after it.
 type DecideOut struct {
 	Case CaseRow `json:"case"`
@@ -114,12 +118,15 @@ type decision struct {
 }
 
 func decide(c *op.Call, in DecideIn) (DecideOut, error) {
-	k, found, err := deals.LoadCase(c, in.CaseID)
+	k, found, err := op.Load[deals.Case](c, deals.CaseKey(in.CaseID))
 	if err != nil {
 		return DecideOut{}, err
 	}
 	if !found {
 		return DecideOut{}, fault.BareNotFound
+	}
+	if err := c.Fetch(k.Around()...); err != nil {
+		return DecideOut{}, err
 	}
 	in.Written = text.Normalize(in.Written)
 	x := &decision{c: c, in: in, kase: &k}

@@ -46,6 +46,9 @@ func (in FaultIn) Validate() error {
 	return nil
 }
 
+// Rows implements op.Prefetcher.
+func (in FaultIn) Rows(string) []table.Key { return deals.OfDeal{DealID: in.DealID}.Rows("") }
+
 // FaultRow is a fault and what was given back.
 type FaultRow struct {
 	FaultID     string       `json:"fault_id"`
