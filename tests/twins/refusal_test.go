@@ -186,6 +186,9 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 				if !ok {
 					continue
 				}
+				if strings.Contains(o.ToolCase, "{") && strings.HasSuffix(name, " id") {
+					continue // what is no path selects nothing; REST's router says so in its own words
+				}
 				if o.AuthOver("mcp") != o.Auth && name != "as it is" && strings.Contains(name, "credential") {
 					continue // the one that differs by contract
 				}
