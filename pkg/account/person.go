@@ -9,6 +9,7 @@ import (
 
 	"guildhall/pkg/caller"
 	"guildhall/pkg/fault"
+	"guildhall/pkg/mail"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 )
@@ -63,14 +64,8 @@ func EmailKey(email string) table.Key {
 // NormalEmail is the form addresses are compared in.
 func NormalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
-// ValidEmail tells whether s can be an address mail is sent to: one @, a dotted domain,
-// no space or control character, at most 254 bytes.
-func ValidEmail(s string) bool {
-	local, domain, ok := strings.Cut(s, "@")
-	bad := strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("<>(),;:\\\"[]", r) })
-	return ok && local != "" && len(s) <= 254 && !bad && strings.Contains(domain, ".") && !strings.Contains(domain, "@") &&
-		!strings.HasPrefix(domain, ".") && !strings.HasSuffix(domain, ".") && !strings.Contains(domain, "..")
-}
+// ValidEmail tells whether s is an address that mail can be sent to, at most 254 bytes.
+func ValidEmail(s string) bool { return mail.IsMailbox(s) }
 
 type owner struct {
 	PersonID string `json:"person_id"`
