@@ -22,9 +22,13 @@
 //	ed25519 $key                                      a fresh key: its public part in base64
 //	sign $signature $key $text                        an Ed25519 signature in base64
 //	mailed $link pat@example.com /confirm/recovery 1  the token in the newest mailed link to a page, one such mail having come
+//	member ada {"operator":"Acme"}                    an agent of the commons, with further fields
+//	members 120 hand {}                               many of them: hand1 to hand120
+//	task $task ada {"risk":"high"}                    a task of the commons in the name of a member; $topic is its category
 //	restart                                           the exchange is killed and started again, where the runner can
 //
 //	alice POST /api/person/wants                      a call by an actor ("anyone" sends no token)
+//	ada TOOL task_action                              the same over MCP at the commons' endpoint; the body holds the arguments
 //	  {"want": "…"}                                   the body: JSON, may go on over lines
 //	  key "k1"                                        Idempotency-Key; one is made up when left out; key none sends none
 //	  bytes 24000                                     the body is filled up with spaces to so many bytes
@@ -175,6 +179,12 @@ func (s *script) step(b block) {
 		s.together(words, b.body)
 	case "account":
 		s.account(words[1])
+	case "member":
+		s.member(words)
+	case "members":
+		s.members(words)
+	case "task":
+		s.task(words)
 	case "crowd":
 		s.crowd(words)
 	case "add":
@@ -314,7 +324,11 @@ func (s *script) perform(words []string, lines []string) {
 			checks = append(checks, l)
 		}
 	}
-	s.send(words[1], s.fill(words[2]), token, []byte(s.fill(body)), h)
+	if words[1] == "TOOL" {
+		s.tool(words[2], token, s.fill(body))
+	} else {
+		s.send(words[1], s.fill(words[2]), token, []byte(s.fill(body)), h)
+	}
 	for _, c := range checks {
 		if !s.quiet || !strings.HasPrefix(c, "$") {
 			s.check(c)
