@@ -194,7 +194,7 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 				}
 				m.compare(o, r, body, args)
 			}
-			for status := range m.reached[o.Tool] {
+			for status := range m.reached[strings.TrimSpace(o.Tool+" "+o.ToolCase)] {
 				refusals[status]++
 			}
 		})

@@ -223,10 +223,11 @@ func (m *mirror) compare(o *op.Operation, r *http.Request, body []byte, args map
 				break
 			}
 		}
-		if m.reached[tool] == nil {
-			m.reached[tool] = map[int]bool{}
+		way := strings.TrimSpace(tool + " " + o.ToolCase)
+		if m.reached[way] == nil {
+			m.reached[way] = map[int]bool{}
 		}
-		m.reached[tool][a.status] = true
+		m.reached[way][a.status] = true
 		if !a.equal(b) {
 			sent, _ := json.Marshal(args)
 			m.t.Errorf("%s and %s %s differ\narguments %.500s\nREST %d %.900s\nMCP  %d %.900s\nrows %.900s\nrows %.900s", tool, o.Method, o.Path,
@@ -421,8 +422,9 @@ func TestEveryToolAnswersLikeItsRESTTwin(t *testing.T) {
 	var unreached []string
 	for _, o := range catalog.Operations() {
 		for _, tool := range append([]string{o.Tool}, also(o)...) {
-			if tool != "" && !o.ToolOnly && !slices.ContainsFunc(slices.Collect(maps.Keys(reached[tool])), func(s int) bool { return s < 300 }) {
-				unreached = append(unreached, tool)
+			way := strings.TrimSpace(tool + " " + o.ToolCase)
+			if tool != "" && !o.ToolOnly && !slices.ContainsFunc(slices.Collect(maps.Keys(reached[way])), func(s int) bool { return s < 300 }) {
+				unreached = append(unreached, way)
 			}
 		}
 	}
