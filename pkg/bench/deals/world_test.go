@@ -16,6 +16,7 @@ import (
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/rulebook"
+	"guildhall/pkg/bench/steward"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/mail"
 	"guildhall/pkg/mail/outbox"
@@ -55,7 +56,7 @@ func (p *postbox) Send(_ context.Context, m mail.Mail) error { p.sent = append(p
 
 func newWorld(t testing.TB, opts ...optest.Option) *world {
 	w := &world{t: t, mails: &postbox{}}
-	timers := append(append(append([]op.TimerKind{}, deals.Timers...), money.Timers...), bids.Timers...)
+	timers := append(append(append([]op.TimerKind{}, deals.Timers...), append(money.Timers, steward.Timers...)...), bids.Timers...)
 	effects := append(append(append([]op.EffectKind{}, deals.Effects...), money.Effects...), outbox.Effects...)
 	var err error
 	w.bank, err = simulated.New(simulated.Options{Clock: func() time.Time { return w.Now() }, BaseURL: "http://guildhall.test", WebhookSecret: hookSecret})

@@ -307,7 +307,6 @@ func TestSilentResolutionsWithOnePersonOpenACase(t *testing.T) {
 		}
 		d.resolvedBySilence()
 	}
-	ann = w.steward("ann2@hall.test") // sessions end after a month
 	list := w.cases(ann, url.Values{"kind": {"stale_pattern"}})
 	if got := list.At("cases.0.evidence.deals").([]any); len(got) != 3 || list.At("cases.0.evidence.one_person") != true {
 		t.Fatalf("%s", list.Body)
@@ -380,7 +379,6 @@ func TestAFaultGivesTimeBackToWhoeverHeldTheStep(t *testing.T) {
 	if !has(w.subjects(), "You have more time") {
 		t.Fatalf("%v", w.subjects())
 	}
-	ann = w.steward("ann2@hall.test")
 	file(m{"deal_id": d.id, "description": "x", "restore": "721h"}).Refused(422, "restore_invalid")
 	file(m{"deal_id": d.id, "description": "x", "restore": "-1h"}).Refused(422, "restore_invalid")
 	file(m{"deal_id": d.id, "description": "x", "restore": "a while"}).Refused(422, "restore_invalid")
@@ -388,7 +386,6 @@ func TestAFaultGivesTimeBackToWhoeverHeldTheStep(t *testing.T) {
 	file(m{"deal_id": d.id, "schedule_id": "s", "description": "x", "restore": "1h"}).Refused(422, "one_subject")
 	file(m{"schedule_id": "s", "description": "x", "restore": "1h"}).Refused(404, "not found")
 	w.Advance(60 * path.Day) // the agent's time runs out
-	ann = w.steward("ann3@hall.test")
 	file(m{"deal_id": d.id, "description": "x", "restore": "1h"}).Refused(409, "deal is not active")
 }
 
