@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,6 +29,7 @@ import (
 	"guildhall/pkg/edge/rest"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
+	"guildhall/pkg/table/local"
 	"guildhall/pkg/table/mem"
 	"guildhall/pkg/wire"
 	"guildhall/tests/story"
@@ -41,7 +43,7 @@ const maxKept = 12
 
 // watched is a store that tells what was committed.
 type watched struct {
-	*mem.Store
+	table.Store
 	mu   sync.Mutex
 	keys []table.Key
 }
@@ -120,6 +122,22 @@ func (l *lockedReader) Read(b []byte) (int, error) {
 // open makes a world and plays its past.
 func open(t *testing.T, seed uint64) *world { return openWith(t, seed, (*world).once) }
 
+var onDisk = flag.Bool("hostile.disk", false, "keep the worlds in the embedded store instead of in memory")
+
+// store is where a world is kept.
+func store(t *testing.T) table.Store {
+	t.Helper()
+	if !*onDisk {
+		return mem.New()
+	}
+	s, err := local.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
 // openWith is open with a way of making each call of the past.
 func openWith(t *testing.T, seed uint64, make func(*world, *http.Request, []byte) *httptest.ResponseRecorder) *world {
 	t.Helper()
@@ -131,7 +149,7 @@ func openWith(t *testing.T, seed uint64, make func(*world, *http.Request, []byte
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	w := &world{t: t, make: make, store: &watched{Store: mem.New()}, logs: &bytes.Buffer{}, heard: map[string][]overheard{}}
+	w := &world{t: t, make: make, store: &watched{Store: store(t)}, logs: &bytes.Buffer{}, heard: map[string][]overheard{}}
 	w.x, err = wire.Open(context.Background(), wire.Options{Table: w.store, BaseURL: "http://" + server.Listener.Addr().String(), Dev: true, Tips: true,
 		Keys: wire.KeysOf(keys), Log: slog.New(slog.NewJSONHandler(&lockedWriter{w: w.logs}, nil))})
 	if err != nil {
