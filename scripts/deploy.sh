@@ -35,11 +35,15 @@ if [ -z "$(version "$stripeSecret")" ]; then
   printf '{"key":"%s","webhook":"%s"}' "$STRIPE_KEY" "$STRIPE_WEBHOOK_SECRET" | keep "$stripeSecret"
 fi
 
+# A reservation must leave 100 of the account's concurrency to the others; a new account has 10.
+waiting=()
+[ "$(aws lambda get-account-settings --query AccountLimit.ConcurrentExecutions --output text)" -ge 250 ] || waiting=(waiting=0)
+
 arch=arm64 dist=dist
 for setting in "$@"; do [ "$setting" = arch=x86_64 ] && arch=amd64 dist=dist-amd64; done
 go run ./scripts/functions -arch "$arch"
 export CDK_OUTDIR="$PWD/cdk.out"
-bash scripts/synth.sh "dist=$dist" "$@" "keysVersion=$(version "$keysSecret")" "stripeVersion=$(version "$stripeSecret")"
+bash scripts/synth.sh "dist=$dist" "${waiting[@]}" "$@" "keysVersion=$(version "$keysSecret")" "stripeVersion=$(version "$stripeSecret")"
 
 cdk=$(bash scripts/cdk.sh)
 PATH="$(bash scripts/node22.sh):$PATH"

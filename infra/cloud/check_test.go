@@ -268,7 +268,7 @@ func words(v any) (out []string) {
 }
 
 // prefixes are the only parts of the bucket a role may name by their beginning.
-var prefixes = []string{"bench/", "person/", "help/", "peer/", "commons/", "uploads/"}
+var prefixes = []string{"attachments/", "uploads/"}
 
 var access = []check{
 	{"every function has a role of its own", func(w *world) (bad []string) {

@@ -66,7 +66,7 @@ func (d *deployment) code() {
 		Environment:   &awslambda.CfnFunction_EnvironmentProperty{Variables: d.environment()},
 		LoggingConfig: &awslambda.CfnFunction_LoggingConfigProperty{LogGroup: logs.Ref()},
 	}
-	if d.Waits {
+	if d.Waits && d.settings.Waiting > 0 {
 		p.ReservedConcurrentExecutions = num(float64(d.settings.Waiting))
 	}
 	d.fn = awslambda.NewCfnFunction(d.stack, str(d.id+"Function"), p) // CDK drops an id that is "Default"

@@ -42,12 +42,18 @@ var (
 	logging   = []string{"logs:CreateLogStream", "logs:PutLogEvents"}
 )
 
-// Prefixes are the first segments of the bucket's keys that the function uses: those of its
+// prefixes are the beginnings of the keys under which a context keeps its files. A test
+// finds the ones its sources name.
+var prefixes = map[string][]string{
+	"bench": {"attachments/"},
+}
+
+// Prefixes are the beginnings of the bucket's keys that the function uses: those of its
 // contexts, and the staged uploads on their way to them.
 func (f Function) Prefixes() []string {
 	out := []string{blob.UploadPrefix}
 	for _, home := range f.Homes {
-		out = append(out, home+"/")
+		out = append(out, prefixes[home]...)
 	}
 	return out
 }

@@ -2,7 +2,14 @@ package plan
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +124,7 @@ func TestSettingsSayWhatIsWrong(t *testing.T) {
 		"alarmEmail":            func(s *Settings) { s.AlarmEmail = "nobody" },
 		"tips is on or off":     func(s *Settings) { s.Tips = "maybe" },
 		"arch \"riscv\"":        func(s *Settings) { s.Arch = "riscv" },
-		"at least 1":            func(s *Settings) { s.Waiting = 0 },
+		"rate is at least 1":    func(s *Settings) { s.Waiting, s.Rate = -1, 1 },
 	} {
 		s := good
 		change(&s)
@@ -136,5 +143,48 @@ func TestAFunctionThatIsNotBuiltIsNamed(t *testing.T) {
 	err := Built(t.TempDir(), []Function{{Folder: "bench/thing-do"}})
 	if err == nil || !strings.Contains(err.Error(), "functions/bench/thing-do is not built: run make functions") {
 		t.Error(err)
+	}
+}
+
+// keyed is how a literal looks with which the key of a file begins.
+var keyed = regexp.MustCompile(`^[a-z][a-z-]*/(%.*)?$`)
+
+// beginnings lists the literals of a context's sources that begin keys of files.
+func beginnings(t *testing.T, dir string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil || !slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"guildhall/pkg/blob"` }) {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if s, err := strconv.Unquote(lit.Value); err == nil && keyed.MatchString(s) {
+					found = append(found, s[:strings.Index(s, "/")+1])
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestEveryBeginningOfAFilesKeyIsGranted(t *testing.T) {
+	if !slices.Contains(beginnings(t, "../../pkg/bench"), "attachments/") {
+		t.Error("the beginning of a want's attachments is not seen, so others are not either")
+	}
+	for dir, home := range map[string]string{"bench": "bench", "help": "help", "peer": "peer", "commons": "commons", "account": "person"} {
+		for _, p := range beginnings(t, filepath.Join("..", "..", "pkg", dir)) {
+			if !slices.Contains(prefixes[home], p) {
+				t.Errorf("pkg/%s keeps files under %s: name it in prefixes, or its functions may not touch them", dir, p)
+			}
+		}
 	}
 }

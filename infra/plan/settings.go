@@ -25,7 +25,7 @@ type Settings struct {
 	StripeVersion       string
 	Tips                string // on or off
 	LogLevel            string
-	Waiting             int // reserved concurrency of each long poll
+	Waiting             int // reserved concurrency of each long poll; 0: none
 	Rate                int // requests per second the API takes
 	Arch                string
 	Dist                string // folder of the built functions
@@ -59,7 +59,7 @@ func (s *Settings) Check() error {
 	say(s.AlarmEmail != "" && !mail.IsMailbox(s.AlarmEmail), "alarmEmail %q is no mailbox", s.AlarmEmail)
 	say(s.Tips != "on" && s.Tips != "off", "tips is on or off")
 	say(s.Arch != "arm64" && s.Arch != "x86_64", "arch %q: arm64 or x86_64", s.Arch)
-	say(s.Waiting < 1 || s.Rate < 1, "waiting and rate are at least 1")
+	say(s.Waiting < 0 || s.Rate < 1, "waiting is at least 0, rate is at least 1")
 	if s.Domain != "" {
 		s.BaseURL = "https://" + s.Domain
 	}
