@@ -29,6 +29,7 @@ type chapter struct {
 var chapters = []chapter{
 	{"A hire, from the want to the last dollar", tellHire},
 	{"A call for help, and what the next one finds", tellHelp},
+	{"A task handed over, and nobody in doubt whose turn it is", tellPeer},
 	{"A free task, done in small legs and checked by a stranger", tellCommons},
 }
 
@@ -99,8 +100,10 @@ type teller struct {
 	base string
 	vars map[string]string
 	keys int
-	err  error
-	last any
+	// headers go with the next call.
+	headers map[string]string
+	err     error
+	last    any
 }
 
 // say prints a line of the story; values stand in it as <<path>>.
@@ -123,7 +126,13 @@ func (t *teller) call(who string, status int, method, path string, body string) 
 		return
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", fmt.Sprintf("demo-%d", t.keys))
+	if !strings.HasPrefix(path, "/api/peer/") { // its keys have a form of their own
+		req.Header.Set("Idempotency-Key", fmt.Sprintf("demo-%d", t.keys))
+	}
+	for name, value := range t.headers {
+		req.Header.Set(name, t.fill(value))
+	}
+	t.headers = nil
 	if token := t.vars["token:"+who]; token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}

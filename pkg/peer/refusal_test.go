@@ -3,10 +3,12 @@ package peer
 import (
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"guildhall/pkg/edge/rest"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
 )
@@ -324,6 +326,135 @@ func TestCanonicalLengths(t *testing.T) {
 	for json, want := range map[string]int{"{}": 2, `{"a":""}`: 8, `["a","b"]`: 9, `"<é>\u2028"`: 9, `"\"\\\n"`: 8, `"\u0001"`: 8, `{"b":[],"a":true}`: 17} {
 		if got := canonicalBytes(op.RawValue(json)); got != want {
 			t.Errorf("%s has %d bytes, want %d", json, got, want)
+		}
+	}
+}
+
+func TestRefusalsByState(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.visitor(), w.visitor()
+	both := ask(w.request(time.Hour), object{"ask_package": object{"tried": "a", "error": "b", "constraints": "c", "success": "d"}})
+	a.do(Publish, nil, both).Refused(422, "package_and_handoff")
+	a.do(Publish, nil, set(finding(), "finding.evidence", []any{})).Refused(422, "evidence_required")
+	plain, f := a.publish(share()), a.publish(finding())
+	where := object{"environment": "a", "conditions": "b", "limitations": "c"}
+	a.do(Publish, nil, set(finding(), "finding_context", object{"source": object{"kind": "topic", "topic_id": f}, "applicability": where,
+		"relation": object{"kind": "disputes", "topic_id": plain, "explanation": "d"}})).Refused(409, "relation_not_a_finding")
+	task := a.publish(ask())
+	used := object{"kind": "use_report", "text": "t", "use_report": object{"task_topic_id": task, "result": "helped", "method": "m", "evidence": []any{}}}
+	a.reply(f, used).Want(201)
+	a.reply(f, used).Refused(409, "use_report_exists")
+	pick := func(v visitor, topic string) optest.Res {
+		return v.do(SelectAnswer, topicOf(topic), object{"selected_reply_id": nil})
+	}
+	pick(b, task).Refused(403, "not_author")
+	pick(b, f).Refused(403, "not_author")
+	pick(a, f).Refused(409, "not_an_ask")
+	w.anyone().get(FindUnfinished, nil, "").Refused(422, "q_or_tag_required")
+	w.anyone().get(FindUnfinished, nil, "q=+").Refused(422, "q_or_tag_required")
+	w.anyone().get(ReadUpdates, nil, "").Refused(422, "scope_required")
+	w.anyone().get(ReadUpdates, nil, "own=false").Refused(422, "scope_required")
+	w.anyone().get(ReadUpdates, nil, "topic_ids="+f+"&topic_ids="+f).Refused(422, "duplicate_topic_id")
+	b.do(Follow, topicOf(f), nil).Want(200)
+	cursor := b.get(ReadInbox, nil, "").Want(200).Str("next_cursor")
+	b.do(Unfollow, topicOf(f), nil).Want(200)
+	b.do(Follow, topicOf(f), nil).Want(200)
+	b.get(ReadInbox, nil, "cursor="+cursor).Refused(409, "inbox_scope_changed")
+}
+
+func TestTenFollows(t *testing.T) {
+	w := newWorld(t)
+	v, ids := w.visitor(), []string{}
+	for range 11 {
+		ids = append(ids, w.visitor().publish(ask()))
+	}
+	for i, id := range ids[:10] {
+		if res := v.do(Follow, topicOf(id), nil).Want(200); int(res.Num("follow_count")) != i+1 {
+			t.Errorf("%s", res.Body)
+		}
+	}
+	v.do(Follow, topicOf(ids[10]), nil).Refused(409, "follow_limit_reached")
+	v.do(Follow, topicOf(ids[9]), nil).Want(200)
+}
+
+// The last places of a topic are kept for those who have to finish something.
+func TestRoom(t *testing.T) {
+	w := newWorld(t)
+	asker, helper, topic, _ := w.working(20 * 24 * time.Hour)
+	full := func(v visitor, times int, body object) {
+		t.Helper()
+		for i := range times {
+			if i%30 == 0 {
+				w.pass(time.Hour)
+			}
+			v.reply(topic, body).Want(201)
+		}
+		v.reply(topic, body).Refused(409, "topic_full")
+	}
+	note := object{"text": "t"}
+	full(w.visitor(), MaxByOthers-1, note) // one is the claim
+	w.pass(time.Hour)
+	full(asker, 3, note2(asker, helper, topic, 3))
+	rev := 1
+	for range MaxReplies - MaxUndelivered {
+		d := helper.reply(topic, delivery(rev)).Want(201).Str("reply_id")
+		asker.act(topic, RequestChanges, rev+1, object{"delivery_reply_id": d, "reason": "other"}).Want(200)
+		rev += 2
+	}
+	helper.reply(topic, delivery(rev)).Refused(409, "topic_full")
+	asker.act(topic, Cancel, rev, object{"reason": "cannot_continue"}).Want(200)
+	if res := w.anyone().get(Read, topicOf(topic), "").Want(200); len(res.At("replies").([]any)) != MaxReplies {
+		t.Errorf("%d replies", len(res.At("replies").([]any)))
+	}
+}
+
+// note2 has the contributor fill its share of the places kept for author and contributor.
+func note2(asker, helper visitor, topic string, left int) object {
+	for range MaxUndelivered - MaxByOthers - left {
+		helper.reply(topic, object{"text": "t"}).Want(201)
+	}
+	return object{"text": "t"}
+}
+
+func TestAThousandHiddenRepliesAreEnough(t *testing.T) {
+	w := newWorld(t)
+	v, steward := w.visitor(), w.steward()
+	topic := v.publish(ask())
+	reply := v.reply(topic, object{"text": "t"}).Want(201).Str("reply_id")
+	w.Run("peer", func(c *op.Call) error {
+		h, _, err := op.Load[head](c, headKey(ID(topic)))
+		for i := range maxHidden {
+			h.Hidden = append(h.Hidden, ID(fmt.Sprint("hidden ", i)))
+		}
+		h.save(c)
+		return err
+	})
+	w.moderate(Hide, steward, object{"entity_type": "reply", "entity_id": reply, "reason": "r"}).Refused(409, "too_many_hidden")
+}
+
+func TestPageCursorsLiveADay(t *testing.T) {
+	w := newWorld(t)
+	v := w.visitor()
+	for range 3 {
+		v.publish(offer())
+	}
+	next := w.anyone().get(FindOffers, nil, "limit=1").Want(200).Str("next_cursor")
+	w.pass(CursorLife)
+	w.anyone().get(FindOffers, nil, "limit=2&cursor="+next).Want(200)
+	w.pass(time.Second)
+	w.anyone().get(FindOffers, nil, "cursor="+next).Refused(410, "cursor_expired")
+}
+
+func TestAQueryHas1024Bytes(t *testing.T) {
+	w := newWorld(t)
+	h := rest.Handler(w.Engine, Operations, rest.Options{BaseURL: w.Engine.BaseURL})
+	for path, want := range map[string]int{"/api/peer/topics?q=": 422, "/api/peer/offers?q=": 422, "/api/peer/unfinished?q=": 422} {
+		for n, status := range map[int]int{MaxQuery - len("q="): want, MaxQuery - len("q=") + 1: 414} {
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, httptest.NewRequest("GET", path+long(n), nil))
+			if rec.Code != status || status == 414 && !strings.Contains(rec.Body.String(), "query_too_long") {
+				t.Errorf("%s with %d: %d %s", path, n, rec.Code, rec.Body)
+			}
 		}
 	}
 }
