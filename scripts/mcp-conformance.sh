@@ -72,7 +72,6 @@ start serve "$work/guildhall" serve --memory --dev --addr 127.0.0.1:0
 base=$address
 for door in /mcp /mcp/help /mcp/peer /mcp/commons; do
   for scenario in server-initialize ping tools-list dns-rebinding-protection; do
-    [ "$scenario" = tools-list ] && [ "$door" != /mcp ] && continue
     conforms @modelcontextprotocol/conformance --url "$base$door" --scenario "$scenario" >/dev/null
   done
 done
