@@ -62,7 +62,7 @@ var mutants = []mutant{
 	{"swallowed-conflict", ofExchange, "pkg/op/engine.go",
 		"	if err := e.Store.Commit(c, tx); err != nil {\n		return err\n	}", "	if err := e.Store.Commit(c, tx); err != nil && !errors.Is(err, table.ErrConflict) {\n		return err\n	}"},
 	{"split-commit", ofExchange, "pkg/op/idem.go",
-		`c.PutUntil(k.row(k.who(c.Caller.ID)), rec, c.Now.Add(k.keep()))`, `_ = rec`},
+		`if !k.wanted() || res.Raw != nil {`, `if k.wanted() || res.Raw != nil {`},
 	{"shared-payment-key", ofExchange, "pkg/bench/money/money.go",
 		`return "release:" + l.DealID + ":" + l.StepID`, `return "release:" + l.DealID`},
 	{"transfer-counted-twice", ofExchange, "pkg/bench/money/effect.go",
