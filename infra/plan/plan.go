@@ -82,13 +82,9 @@ func (f Function) MemoryMB() int {
 func Functions() []Function {
 	var all []Function
 	ops := catalog.Operations()
-	methods := map[string]int{}
-	for _, o := range ops {
-		methods[o.Path]++
-	}
 	for _, o := range ops {
 		f := operation(o)
-		f.Routes = routes(o, methods[o.Path] == 1)
+		f.Routes = routes(o, !slices.ContainsFunc(ops, func(other *op.Operation) bool { return !other.Reads() && overlap(o.Path, other.Path) }))
 		all = append(all, f)
 	}
 	for _, d := range catalog.Doors() {
@@ -134,9 +130,9 @@ func door(d *op.Door) Function {
 	return f
 }
 
-// routes are an operation's. A read serves HEAD too. Where it has its path alone it takes
-// every method, and refuses the others as the default route would: that saves a route, of
-// which an API has 300 unless AWS is asked for more.
+// routes are an operation's. A read serves HEAD too. Where no write shares a path with it, it
+// takes every method and refuses the others as the default route would: that saves a route,
+// of which an API has 300 unless AWS is asked for more.
 func routes(o *op.Operation, alone bool) []string {
 	path := routePath(o.Path)
 	switch {
@@ -146,6 +142,21 @@ func routes(o *op.Operation, alone bool) []string {
 		return []string{"ANY " + path}
 	}
 	return []string{"GET " + path, "HEAD " + path}
+}
+
+// overlap tells whether one path can be that of both patterns.
+func overlap(a, b string) bool {
+	as, bs := strings.Split(a, "/"), strings.Split(b, "/")
+	for i := range min(len(as), len(bs)) {
+		x, y := as[i], bs[i]
+		if strings.HasSuffix(x, "...}") || strings.HasSuffix(y, "...}") {
+			return true
+		}
+		if x != y && !strings.HasPrefix(x, "{") && !strings.HasPrefix(y, "{") {
+			return false
+		}
+	}
+	return len(as) == len(bs)
 }
 
 // routePath is a pattern as API Gateway spells it: {name...} is {name+} there.

@@ -76,6 +76,20 @@ func TestAReadServesHEADAndTakesItsWholePathWhereItIsAlone(t *testing.T) {
 	}
 }
 
+func TestPathsThatOneAddressFitsOverlap(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"/a/{id}", "/a/register", true}, {"/a/{id}", "/{kind}/b", true}, {"/a/b", "/a/b", true}, {"/a/{id}", "/a/{id}/c", false},
+		{"/a/{rest...}", "/a/b/c/d", true}, {"/a/{rest...}", "/b/c", false}, {"/a/b", "/a/c", false}, {"/", "/a", false},
+	} {
+		if overlap(c.a, c.b) != c.want || overlap(c.b, c.a) != c.want {
+			t.Errorf("%s and %s: want %v", c.a, c.b, c.want)
+		}
+	}
+}
+
 func TestALongPollWaitsWithinTheAPIsTime(t *testing.T) {
 	o := &op.Operation{Meta: op.Meta{ID: "bench.attention.read", Method: "GET", Path: "/x", Timeout: 29 * time.Second}}
 	if f := operation(o); !f.Waits || f.Timeout != 29*time.Second {
