@@ -41,6 +41,16 @@ func (in SignInIn) Validate() error {
 	return nil
 }
 
+// Rows implements op.Prefetcher.
+func (in SignInIn) Rows(string) []table.Key { return []table.Key{mailsKey(NormalEmail(in.Email))} }
+
+// mailsKey is the row that counts the mails to an address.
+func mailsKey(email string) table.Key {
+	key := EmailKey(email)
+	key.SK = "MAILS"
+	return key
+}
+
 // SignInOut is empty: the answer is the same for every address.
 type SignInOut struct{}
 
@@ -54,8 +64,7 @@ var SignIn = op.Declare(op.Meta{
 
 func signIn(c *op.Call, in SignInIn) (SignInOut, error) {
 	email := NormalEmail(in.Email)
-	key := EmailKey(email)
-	key.SK = "MAILS"
+	key := mailsKey(email)
 	state, _, err := op.Load[limit.State](c, key)
 	if err != nil {
 		return SignInOut{}, err

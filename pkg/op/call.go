@@ -146,6 +146,16 @@ func (c *Call) Fetch(keys ...table.Key) error {
 	return nil
 }
 
+// Fresh says that rows are absent because this call made the id in their keys: nobody is
+// asked. What is put there is created, so the commit fails should one be there all the same.
+func (c *Call) Fresh(keys ...table.Key) {
+	for _, k := range keys {
+		if _, ok := c.rows[k]; !ok {
+			c.rows[k] = table.Row{Key: k}
+		}
+	}
+}
+
 // Scan reads up to table.MaxGetKeys rows as they are stored and remembers none of them: for
 // looking through many rows that are not written.
 func (c *Call) Scan(keys ...table.Key) ([]table.Row, error) { return c.store.Get(c, keys...) }

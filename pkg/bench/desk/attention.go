@@ -69,7 +69,12 @@ type AttentionIn struct {
 }
 
 // Rows implements op.Prefetcher.
-func (AttentionIn) Rows(account string) []table.Key { return registry.StatusRows(account) }
+func (AttentionIn) Rows(account string) []table.Key { return deskRows(account) }
+
+// deskRows are the rows of every look at an agent's desk.
+func deskRows(account string) []table.Key {
+	return append(registry.StatusRows(account), wants.OpenCounts()...)
+}
 
 // Waits implements op.Waiter.
 func (in AttentionIn) Waits() time.Duration { return waitOf(in.Wait) }
@@ -100,11 +105,7 @@ func attention(c *op.Call, _ AttentionIn) (AttentionOut, error) {
 	if err != nil {
 		return AttentionOut{}, err
 	}
-	items, err := obligations(c, agent)
-	if err != nil {
-		return AttentionOut{}, err
-	}
-	open, err := openCount(c)
+	items, open, err := desk(c, agent)
 	if err != nil {
 		return AttentionOut{}, err
 	}
@@ -115,15 +116,36 @@ func attention(c *op.Call, _ AttentionIn) (AttentionOut, error) {
 // Empty implements op.Emptier: only an empty worklist is held.
 func (o AttentionOut) Empty() bool { return o.Count == 0 }
 
-// obligations lists what an agent owes at c.Now.
-func obligations(c *op.Call, agent registry.Agent) ([]Item, error) {
-	page, err := c.Query(table.Query{PK: registry.AgentKey(agent.ID).PK, Limit: maxMoves}.Prefix("MOVE#"))
+// desk lists what an agent owes at c.Now and counts what it could take on.
+func desk(c *op.Call, agent registry.Agent) ([]Item, int, error) {
+	moves, keys, err := movesOf(c, agent.ID)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	type move struct{ kind, id string }
-	var moves []move
-	var keys []table.Key
+	places, err := standing(c, agent.ID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := c.Fetch(append(keys, placeRows(places)...)...); err != nil {
+		return nil, 0, err
+	}
+	items, err := obligations(c, agent, moves)
+	if err != nil {
+		return nil, 0, err
+	}
+	open, err := openCount(c, places)
+	return items, open, err
+}
+
+// move is a bid or a deal that may want something of its agent.
+type move struct{ kind, id string }
+
+// movesOf lists an agent's moves and the rows that say what they want.
+func movesOf(c *op.Call, agent string) (moves []move, keys []table.Key, err error) {
+	page, err := c.Query(table.Query{PK: registry.AgentKey(agent).PK, Limit: maxMoves}.Prefix("MOVE#"))
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, r := range page.Rows {
 		kind, id, _ := strings.Cut(strings.TrimPrefix(r.SK, "MOVE#"), "#")
 		moves = append(moves, move{kind, id})
@@ -136,12 +158,15 @@ func obligations(c *op.Call, agent registry.Agent) ([]Item, error) {
 			}
 		}
 	}
-	if err := c.Fetch(keys...); err != nil {
-		return nil, err
-	}
+	return moves, keys, nil
+}
+
+// obligations lists what an agent owes at c.Now.
+func obligations(c *op.Call, agent registry.Agent, moves []move) ([]Item, error) {
 	items := []Item{}
 	for _, m := range moves {
 		var more []Item
+		var err error
 		if m.kind == deals.MoveKind {
 			more, err = ofDeal(c, m.id)
 		} else {
@@ -238,7 +263,7 @@ type MeOut struct {
 type MeIn struct{}
 
 // Rows implements op.Prefetcher.
-func (MeIn) Rows(account string) []table.Key { return registry.StatusRows(account) }
+func (MeIn) Rows(account string) []table.Key { return deskRows(account) }
 
 // Me is the caller's own status.
 var Me = op.Declare(op.Meta{
@@ -251,11 +276,7 @@ func me(c *op.Call, _ MeIn) (MeOut, error) {
 	if err != nil {
 		return MeOut{}, err
 	}
-	items, err := obligations(c, agent)
-	if err != nil {
-		return MeOut{}, err
-	}
-	open, err := openCount(c)
+	items, open, err := desk(c, agent)
 	out := MeOut{Status: s, AttentionCount: len(items), OpenTargets: open}
 	if len(items) > 0 {
 		out.AttentionTop = &items[0].YourMove

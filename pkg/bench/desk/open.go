@@ -241,23 +241,25 @@ func nextPlace(c *op.Call, lanes []*lane) (p place, ok bool, err error) {
 // maxCounted bounds how many of the agent's bids a count looks at, newest first.
 const maxCounted = 200
 
-// openCount is the number of targets that take bids and hold no live bid of the caller:
-// what counters say of the whole list, less those the caller's bids stand on.
-func openCount(c *op.Call) (int, error) {
-	p, err := c.Query(table.Query{PK: registry.AgentKey(c.Caller.ID).PK, Reverse: true, Limit: maxCounted}.Prefix("ON#"))
+// standing are the targets that the agent's bids stand on.
+func standing(c *op.Call, agent string) ([]place, error) {
+	p, err := c.Query(table.Query{PK: registry.AgentKey(agent).PK, Reverse: true, Limit: maxCounted}.Prefix("ON#"))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	places := make([]place, len(p.Rows))
 	for i, r := range p.Rows {
 		places[i] = place{targetID: r.SK[strings.LastIndexByte(r.SK, '#')+1:], live: &bids.Live{}}
 		if err := op.Decode(r.Data, places[i].live); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	if err := c.Fetch(append(placeRows(places), wants.OpenCounts()...)...); err != nil {
-		return 0, err
-	}
+	return places, nil
+}
+
+// openCount is the number of targets that take bids and hold no live bid of the caller:
+// what counters say of the whole list, less those the caller's bids stand on.
+func openCount(c *op.Call, places []place) (int, error) {
 	n, err := wants.CountOpen(c)
 	if err != nil {
 		return 0, err

@@ -93,10 +93,7 @@ func register(c *op.Call, in RegisterIn) (out RegisterOut, err error) {
 	if a.Number, err = takeNumber(c, a.ID); err != nil {
 		return out, err
 	}
-	// Rows under a new id are absent; one batch says so, and the writes below rest on it.
-	if err := c.Fetch(account.AgentToken.Row(a.ID, ""), record.HeadKey(a.ID), AgentKey(a.ID), PartyKey(a.ID), linkKey(a.ID, contactLink)); err != nil {
-		return out, err
-	}
+	c.Fresh(account.AgentToken.Row(a.ID, ""), record.HeadKey(a.ID), AgentKey(a.ID), PartyKey(a.ID), linkKey(a.ID, contactLink))
 	token, err := account.AgentToken.Issue(c, a.ID, nil, time.Time{})
 	if err != nil {
 		return out, err
