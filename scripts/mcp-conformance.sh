@@ -81,8 +81,8 @@ token=$(node tests/mcp/client.mjs "$base" "$modules")
 
 echo "-- the inspector"
 inspect() { node "$modules/.bin/mcp-inspector" --cli "$base/mcp" --transport http --header "Authorization: Bearer $token" "$@"; }
-inspect --method tools/list | grep -q '"get_attention"'
-inspect --method tools/call --tool-name get_attention --tool-arg wait=0 | grep -q 'attention_count'
+inspect --method tools/list | grep '"get_attention"' >/dev/null
+inspect --method tools/call --tool-name get_attention --tool-arg wait=0 | grep attention_count >/dev/null
 status=0
 inspect --method tools/call --tool-name get_target_brief --tool-arg target_id=nothing >/dev/null 2>&1 || status=$?
 [ "$status" = 5 ] # it says so when a tool refuses
