@@ -145,21 +145,29 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 }
 
 // What is deployed takes neither its time nor its ports from a runner.
-func TestNoDeployedFunctionLinksIt(t *testing.T) {
-	const us = "guildhall/pkg/wire/loopback"
-	links := func(tags string) bool {
-		c := exec.Command("go", "list", "-deps", "-tags", tags, "./functions/...")
+func TestNoDeployedFunctionLinksTheRunnersClockOrPorts(t *testing.T) {
+	list := func(args ...string) string {
+		t.Helper()
+		c := exec.Command("go", append([]string{"list"}, args...)...)
 		c.Dir = "../../.."
 		out, err := c.Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Contains(string(out), us+"\n")
+		return string(out)
 	}
-	if links("lambda.norpc") {
+	const us = "guildhall/pkg/wire/loopback\n"
+	if strings.Contains(list("-deps", "-tags", "lambda.norpc", "./functions/..."), us) {
 		t.Error("a function for AWS links the runner's ports")
 	}
-	if !links("lambda.norpc,devclock") {
+	if !strings.Contains(list("-deps", "-tags", "lambda.norpc,devclock", "./functions/..."), us) {
 		t.Error("a function for the runner does not link its ports: this test sees nothing")
+	}
+	const files = "{{.GoFiles}}"
+	for _, tags := range []string{"lambda.norpc", "lambda.norpc,devclock"} {
+		built := list("-f", files, "-tags", tags, "./pkg/wire/lambda")
+		if strings.Contains(built, "devclock.go") != strings.HasSuffix(tags, "devclock") {
+			t.Errorf("with %s the start of functions is made of %s", tags, built)
+		}
 	}
 }
