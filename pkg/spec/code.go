@@ -15,11 +15,14 @@ type Codes func(o *op.Operation, code string) []fault.Kind
 // those it declares, by the code's fault.
 func common(o *op.Operation) []*fault.Fault {
 	all := []*fault.Fault{fault.BodyTooLarge, fault.BusyNow, fault.Unavailable, fault.Wrap(nil)}
-	if hasBody(o) {
-		all = append(all, fault.BadMediaType, fault.BadJSON, worded(o, "type"), worded(o, "missing"))
+	if o.Body() != nil && o.Auth != op.Webhook { // an empty body is fine for many, a broken one for none
+		all = append(all, fault.BadMediaType, fault.BadJSON)
 		if !o.LooseBody {
 			all = append(all, worded(o, "unknown"))
 		}
+	}
+	if hasBody(o) {
+		all = append(all, worded(o, "type"), worded(o, "missing"))
 	} else if len(o.Params()) > 0 {
 		all = append(all, worded(o, "type"))
 	}

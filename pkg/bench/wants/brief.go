@@ -7,6 +7,7 @@ import (
 
 	"guildhall/pkg/account"
 	"guildhall/pkg/clock"
+	"guildhall/pkg/op"
 )
 
 // Time prints whole seconds with a Z, as bench shows every time.
@@ -16,6 +17,9 @@ type Time time.Time
 func (t Time) MarshalJSON() ([]byte, error) {
 	return strconv.AppendQuote(nil, clock.Seconds(time.Time(t))), nil
 }
+
+// JSONSchema says that a Time is a date-time string.
+func (Time) JSONSchema() op.Schema { return op.Schema{Type: "string", Format: "date-time"} }
 
 // At makes a wire time of a stored one; nil stays null.
 func At(t *time.Time) *Time {
