@@ -179,7 +179,7 @@ func working(c *op.Call, target string) (*path.Deal, error) {
 	if !found {
 		return nil, fault.BareNotFound
 	}
-	if err := c.Fetch(OfDeal{r.DealID}.with(c.Caller.ID, PlanKey)...); err != nil {
+	if err := c.Fetch(OfDeal(r).with(c.Caller.ID, PlanKey)...); err != nil {
 		return nil, err
 	}
 	d, err := Mine(c, r.DealID)

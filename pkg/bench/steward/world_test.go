@@ -409,16 +409,6 @@ func (d *deal) events() []string {
 	return out
 }
 
-// money checks the law of the deal's money and returns it.
-func (d *deal) money() money.Account {
-	d.t.Helper()
-	a := d.stored().Money
-	if err := a.Check(); err != nil {
-		d.t.Fatal(err)
-	}
-	return a
-}
-
 func (w *world) subjects() []string {
 	var out []string
 	for _, m := range w.mails.sent {
