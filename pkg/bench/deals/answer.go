@@ -91,13 +91,6 @@ func answerStep(c *op.Call, in AnswerIn) (AnswerOut, error) {
 	if err != nil {
 		return AnswerOut{}, err
 	}
-	rows := around(d)
-	if s.Kind == path.Finish || in.Verdict == path.Decline {
-		rows = atEnd(d)
-	}
-	if err := c.Fetch(rows...); err != nil {
-		return AnswerOut{}, err
-	}
 	a := path.Answer{Verdict: in.Verdict, Grant: s.Ask == proposal.Grant}
 	if in.Score != nil {
 		a.Score = *in.Score
