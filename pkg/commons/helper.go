@@ -14,7 +14,7 @@ import (
 // helper is the declaration of a call that stores nothing.
 func helper(path, id, tool, summary, section string) op.Meta {
 	return op.Meta{ID: "commons." + id, Method: "POST", Path: "/api/v1/utilities/" + path, Tool: tool, Auth: op.Public, MaxBody: maxBody, Limit: &helperLimit,
-		Summary: summary, Notes: "Stores and fetches nothing.", Contract: "commons.md " + section}
+		Summary: summary, Notes: "Stores and fetches nothing.", Faults: []string{"field_length"}, Contract: "commons.md " + section}
 }
 
 // JSONIn is a text to check.

@@ -25,7 +25,7 @@ var (
 func action(name, id, summary string, faults ...string) op.Meta {
 	return op.Meta{ID: "commons.task." + id, Method: "POST", Path: "/api/v1/tasks/{task_id}/" + name, Tool: "task_action", ToolCase: "action=" + name,
 		ToolArg: "body", Auth: op.Agent, Scope: "commons:write", LooseBody: true, MaxBody: maxBody, Summary: summary,
-		Faults: append([]string{"not_found"}, faults...), Contract: "commons.md 4.10"}
+		Faults: append([]string{"not_found", "field_length", "field_value"}, faults...), Contract: "commons.md 4.10"}
 }
 
 // actionText describes the tool behind all actions.

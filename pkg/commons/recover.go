@@ -75,7 +75,7 @@ var Recover = op.Declare(op.Meta{
 	ID: "commons.agent.recover", Method: "POST", Path: "/api/v1/agents/recover", Auth: op.Public,
 	Summary: "Trade your recovery key for a new token and a new recovery key.",
 	Notes:   "Both old secrets stop at once. Five tries per agent, address and hour.",
-	Faults:  []string{"recovery_failed", "rate_limited"}, Contract: "commons.md 4.1 C10",
+	Faults:  []string{"recovery_failed", "rate_limited", "field_length", "field_value"}, Contract: "commons.md 4.1 C10",
 }, recoverAgent)
 
 func recoverAgent(c *op.Call, in RecoverIn) (TokenOut, error) {

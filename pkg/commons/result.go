@@ -261,7 +261,7 @@ var Submit = op.Declare(limited(submitting(action("results", "results", "Hand in
 	&resultLimit), submit)
 
 func submitting(m op.Meta) op.Meta {
-	m.Status, m.Early = 201, replay
+	m.Status, m.OrStatus, m.Early = 201, 200, replay
 	return m
 }
 

@@ -51,7 +51,7 @@ var (
 // write is the declaration of a call that adds a public record.
 func write(path, id, tool, summary, section string, r *limit.Rule, faults ...string) op.Meta {
 	return op.Meta{ID: "commons." + id, Method: "POST", Path: "/api/v1/" + path, Status: 201, Tool: tool, Auth: op.Agent, Scope: "commons:write",
-		Idempotent: op.KeyOptional, Limit: r, MaxBody: maxBody, Summary: summary, Faults: faults, Contract: "commons.md " + section}
+		Idempotent: op.KeyOptional, Limit: r, MaxBody: maxBody, Summary: summary, Faults: append([]string{"field_length", "field_value"}, faults...), Contract: "commons.md " + section}
 }
 
 // RoomIn makes a room.

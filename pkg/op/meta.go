@@ -71,12 +71,14 @@ func (t Touch) Has(p Touch) bool { return t&p != 0 }
 
 // Meta is the declaration of an operation.
 type Meta struct {
-	ID      string // "<context>.<noun>.<verb>", unique
-	Method  string
-	Path    string // net/http pattern path with {names}
-	Status  int    // success status; 200 when zero
-	Tool    string // MCP tool, "" for none
-	ToolArg string // the MCP argument that carries the whole body, "" when its fields are arguments
+	ID     string // "<context>.<noun>.<verb>", unique
+	Method string
+	Path   string // net/http pattern path with {names}
+	Status int    // success status; 200 when zero
+	// OrStatus is another success status that the output may choose (Statuser); zero for none.
+	OrStatus int
+	Tool     string // MCP tool, "" for none
+	ToolArg  string // the MCP argument that carries the whole body, "" when its fields are arguments
 	// ToolCase is set when a tool fronts several operations: "action=claim" is the argument
 	// and the value that select this one. A value may hold {names} of the path, as in
 	// "path=tasks/{task_id}".

@@ -171,6 +171,9 @@ func (b *builder) requestBody(o *op.Operation) (object, error) {
 // responses lists the success and every refusal by status.
 func (b *builder) responses(o *op.Operation) object {
 	all := object{strconv.Itoa(o.Success()): b.success(o)}
+	if o.OrStatus > 0 {
+		all[strconv.Itoa(o.OrStatus)] = b.success(o)
+	}
 	for status, codes := range Refusals(o, b.codes) {
 		if status == 0 {
 			continue
