@@ -49,10 +49,12 @@ const maxTold = 12
 
 func TestHostileCallsAreRefusedInTheEnvelopeAndWriteNothing(t *testing.T) {
 	statuses, reached := map[int]int{}, map[string]bool{}
+	unlisted := map[string][]string{}
 	told := 0
 	for n := uint64(0); int(n)*perWorld < *calls && told < maxTold; n++ {
 		w := open(t, *seed+n)
 		g := &garbage{Rand: mathrand.New(mathrand.NewPCG(*seed+n, 1)), w: w}
+		doc := w.documented()
 		for i := 0; i < perWorld && told < maxTold; i++ {
 			c := w.throw(g, w.ops[(i+int(n)*perWorld)%len(w.ops)])
 			if c == nil {
@@ -66,12 +68,19 @@ func TestHostileCallsAreRefusedInTheEnvelopeAndWriteNothing(t *testing.T) {
 				told++
 				t.Errorf("%s\n%s\nreplay: go test ./tests/hostile -hostile.seed %d, call %d", wrong, c, *seed+n, i)
 			}
+			if u := doc.undocumented(c); u != "" {
+				unlisted[u] = append(unlisted[u], c.o.ID)
+			}
 			w.renew(c)
 			if i%500 == 499 {
 				w.advance(7 * time.Minute)
 			}
 		}
 		w.judgeLog()
+	}
+	for u, ids := range unlisted {
+		slices.Sort(ids)
+		t.Logf("the document does not list %s of %v", u, slices.Compact(ids))
 	}
 	t.Logf("statuses %v; %d of %d operations also succeeded", statuses, len(reached), len(catalog.Operations()))
 	if len(reached) < len(catalog.Operations())/4 {
