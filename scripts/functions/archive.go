@@ -3,7 +3,9 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"hash/crc32"
+	"io"
 	"time"
 )
 
@@ -14,6 +16,7 @@ var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 func archive(binary []byte) ([]byte, error) {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
 	h := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate, Modified: epoch}
 	h.SetMode(0o755)
 	w, err := z.CreateHeader(h)
