@@ -61,8 +61,9 @@ mcp: ## the MCP endpoints before the conformance suite, the TypeScript client an
 emulators: ## the adapters against AWS emulators, those on Node included
 	@bash scripts/emulators.sh
 
-bench: ## Go benchmarks
+bench: ## Go benchmarks, and what starts, memory and sizes are beside bare programs
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) run ./scripts/budget
 
 clean: ## remove what was built
 	rm -rf bin dist dist-amd64 cdk.out
