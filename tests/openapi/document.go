@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ type Document struct {
 	Operations map[string]*Operation // by operationId
 
 	components struct {
-		Schemas    json.RawMessage            `json:"schemas"`
+		Schemas    map[string]json.RawMessage `json:"schemas"`
 		Parameters map[string]Parameter       `json:"parameters"`
 		Headers    map[string]json.RawMessage `json:"headers"`
 	}
@@ -231,21 +232,48 @@ func (d *Document) compile(name string, schema json.RawMessage) (*jsonschema.Res
 	if r := d.compiled[name]; r != nil {
 		return r, nil
 	}
-	inner := func(raw []byte) []byte {
-		return bytes.ReplaceAll(raw, []byte("#/components/schemas/"), []byte("#/$defs/"))
-	}
 	var s jsonschema.Schema
-	if err := json.Unmarshal(inner(schema), &s); err != nil {
+	if err := json.Unmarshal(inward(schema), &s); err != nil {
 		return nil, err
 	}
-	var defs map[string]*jsonschema.Schema
-	if err := json.Unmarshal(inner(d.components.Schemas), &defs); err != nil {
+	s.Defs = map[string]*jsonschema.Schema{}
+	if err := d.define(s.Defs, schema); err != nil {
 		return nil, err
 	}
-	s.Defs = defs
 	r, err := s.Resolve(nil)
 	if err == nil {
 		d.compiled[name] = r
 	}
 	return r, err
+}
+
+const componentRef = "#/components/schemas/"
+
+var reference = regexp.MustCompile(`"\$ref": ?"` + componentRef + `([^"]+)"`)
+
+// inward points references to components at the definitions beside a schema.
+func inward(schema []byte) []byte {
+	return bytes.ReplaceAll(schema, []byte(componentRef), []byte("#/$defs/"))
+}
+
+// define adds the components that a schema refers to, and theirs.
+func (d *Document) define(defs map[string]*jsonschema.Schema, schema []byte) error {
+	for _, m := range reference.FindAllSubmatch(schema, -1) {
+		name := string(m[1])
+		if defs[name] != nil {
+			continue
+		}
+		raw, ok := d.components.Schemas[name]
+		if !ok {
+			return fmt.Errorf("no component %s", name)
+		}
+		defs[name] = &jsonschema.Schema{}
+		if err := json.Unmarshal(inward(raw), defs[name]); err != nil {
+			return err
+		}
+		if err := d.define(defs, raw); err != nil {
+			return err
+		}
+	}
+	return nil
 }
