@@ -361,8 +361,8 @@ func (s *sim) choose(d *deal, stored *path.Deal, n int) (*op.Operation, m, strin
 	}
 	absent := s.seed%6 == 0 && d == s.deals[0] // an agent that never signs
 	switch k := s.r.IntN(48); {
-	case stored.Exception != "" && s.r.IntN(4) == 0:
-		finding := []string{steward.Upheld, steward.Upheld, steward.Rejected}[s.r.IntN(3)]
+	case stored.Exception != "" && s.r.IntN(2) == 0:
+		finding := []string{steward.Upheld, steward.Upheld, steward.Upheld, steward.Rejected}[s.r.IntN(4)]
 		return steward.Decide, m{"finding": finding, "written": "Why."}, s.desk[s.r.IntN(2)]
 	case k < 4 && absent, k == 4 && absent && s.r.IntN(8) > 0:
 		return nil, nil, ""
@@ -415,7 +415,7 @@ func (s *sim) verdict(step *path.Step) m {
 		if s.r.IntN(6) == 0 {
 			return m{"verdict": "decline"}
 		}
-	case 2:
+	case 2, 4:
 		return m{"verdict": "approve"}
 	}
 	b := m{"verdict": "approve", "score": 1 + s.r.IntN(10)}
