@@ -169,7 +169,7 @@ func (x *Exchange) openPorts(context.Context) (err error) {
 func tally(ctx context.Context) (context.Context, func() []slog.Attr) {
 	ctx, t := meter.With(ctx)
 	return ctx, func() []slog.Attr {
-		return []slog.Attr{slog.Int("table_calls", t.Calls), slog.Int("reads", t.Gets+t.Queries), slog.Int("commits", t.Commits),
+		return []slog.Attr{slog.Int("table_calls", t.Calls), slog.Int("reads", t.Gets+t.Queries), slog.Int("partitions", t.Partitions), slog.Int("commits", t.Commits),
 			slog.Int("read_units", t.ReadUnits), slog.Int("write_units", t.WriteUnits)}
 	}
 }

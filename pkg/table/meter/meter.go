@@ -20,6 +20,9 @@ type Tally struct {
 	WriteUnits  int
 	RowsRead    int // rows found
 	RowsWritten int // rows created, replaced, deleted and added to
+	Partitions  int // partitions of which pages were read: the shards of a list, each once
+
+	listed map[string]bool
 }
 
 type tallyKey struct{}
@@ -110,6 +113,13 @@ func (s *Store) Query(ctx context.Context, q table.Query) (table.Page, error) {
 			t.ReadUnits += ReadUnits(bytes)
 		}
 		t.Queries++
+		if asked && !t.listed[q.PK] {
+			if t.listed == nil {
+				t.listed = map[string]bool{}
+			}
+			t.listed[q.PK] = true
+			t.Partitions++
+		}
 		t.RowsRead += len(page.Rows)
 	})
 	return page, nil

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
-	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -95,9 +95,9 @@ func TestATallyCountsItsOwnContextAlone(t *testing.T) {
 	if _, err := s.Get(ctx, table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "none"}); err != nil {
 		t.Error(err)
 	}
-	want := meter.Tally{Calls: 4, Gets: 1, Queries: 1, Commits: 2, ReadUnits: 2 + 2, WriteUnits: 2 + 8, RowsRead: 5, RowsWritten: 3}
-	if !reflect.DeepEqual(tally, &want) {
-		t.Errorf("counted %+v, want %+v", tally, &want)
+	got := []int{tally.Calls, tally.Gets, tally.Queries, tally.Partitions, tally.Commits, tally.ReadUnits, tally.WriteUnits, tally.RowsRead, tally.RowsWritten}
+	if want := []int{4, 1, 1, 1, 2, 2 + 2, 2 + 8, 5, 3}; !slices.Equal(got, want) {
+		t.Errorf("counted %v, want %v", got, want)
 	}
 }
 
