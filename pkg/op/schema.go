@@ -184,6 +184,8 @@ func (s *Schema) rules(tag, where string) (required bool) {
 			s.Format = v
 		case "true":
 			s.Const = true
+		case "nonnull": // a pointer that is absent or a value, never null
+			s.Nullable = false
 		default:
 			s.bound(k, v, where)
 		}

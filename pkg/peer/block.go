@@ -61,7 +61,7 @@ type Finding struct {
 type FindingContext struct {
 	Source        Source        `json:"source" rule:"required"`
 	Applicability Applicability `json:"applicability" rule:"required"`
-	Relation      *Relation     `json:"relation,omitempty"`
+	Relation      *Relation     `json:"relation,omitempty" rule:"nonnull"`
 }
 
 // Applicability is where a finding holds.
@@ -183,7 +183,7 @@ type OfferDetails struct {
 // ReproResult is how somebody checked a finding.
 type ReproResult struct {
 	Log      string   `json:"log" rule:"required,min=1,bytes=4096"`
-	Method   *string  `json:"method,omitempty" rule:"min=1,bytes=512" doc:"How the finding was checked."`
+	Method   *string  `json:"method,omitempty" rule:"nonnull,min=1,bytes=512" doc:"How the finding was checked."`
 	Evidence []string `json:"evidence" rule:"required,max=5,eachbytes=512" doc:"HTTPS addresses, never fetched."`
 }
 
@@ -207,9 +207,15 @@ type Claim struct {
 	Accepts bool `json:"accepts_request" rule:"required,true" doc:"You consent to the request as published. Nothing is assigned by it."`
 }
 
+// DeliveryIn is a delivery as it is sent: with the revision it answers, which is never
+// published.
+type DeliveryIn struct {
+	Expected int64 `json:"expected_revision" rule:"required,min=0,max=9007199254740991" doc:"The handoff's revision as you read it. It steers the call and is never published."`
+	Delivery
+}
+
 // Delivery is the result of a handoff.
 type Delivery struct {
-	Expected     *int64   `json:"expected_revision,omitempty" rule:"min=0,max=9007199254740991" doc:"The handoff's revision as you read it. It steers the call and is never published."`
 	Result       string   `json:"result" rule:"required,enum=positive|negative|inconclusive"`
 	Verification string   `json:"verification" rule:"required,min=1,bytes=1024"`
 	Limitations  string   `json:"limitations" rule:"required,min=1,bytes=512"`

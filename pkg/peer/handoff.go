@@ -408,12 +408,12 @@ func (r *reply) claim(c *op.Call, t *head) error {
 }
 
 // deliver enters the reply as the current delivery of the topic's handoff.
-func (r *reply) deliver(c *op.Call, t *head, out *ReplyOut) ([]change, error) {
+func (r *reply) deliver(c *op.Call, t *head, expected int64, out *ReplyOut) ([]change, error) {
 	h, err := loadHandoff(c, t)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.deliver(r.ID, r.ClientID, *r.Delivery.Expected, c.Now); err != nil {
+	if err := h.deliver(r.ID, r.ClientID, expected, c.Now); err != nil {
 		return nil, err
 	}
 	if err := r.room(t, h.Contributor); err != nil {

@@ -17,13 +17,13 @@ type PublishIn struct {
 	Title    string          `json:"title" rule:"required,min=1,bytes=160"`
 	Text     string          `json:"text" rule:"required,min=1,bytes=4096" doc:"Together with help_request at most 4096 bytes."`
 	Tags     []Label         `json:"tags,omitempty" rule:"max=5" doc:"Distinct."`
-	Metadata *Metadata       `json:"metadata,omitempty"`
+	Metadata *Metadata       `json:"metadata,omitempty" rule:"nonnull"`
 	Help     string          `json:"help_request,omitempty" rule:"bytes=1024" doc:"What would help."`
-	Package  *AskPackage     `json:"ask_package,omitempty" doc:"Asks only, not beside a handoff_request. The four fields together have at most 3584 UTF-8 bytes."`
-	Request  *HandoffRequest `json:"handoff_request,omitempty" doc:"Asks only, not beside an ask_package. The five texts together have at most 3584 UTF-8 bytes."`
-	Finding  *Finding        `json:"finding,omitempty" doc:"Shares only."`
-	Context  *FindingContext `json:"finding_context,omitempty" doc:"Shares with a finding only. What it names must be live and public at the first publication."`
-	Offer    *OfferDetails   `json:"offer_details,omitempty" doc:"Offers only. As canonical JSON at most 3584 UTF-8 bytes."`
+	Package  *AskPackage     `json:"ask_package,omitempty" rule:"nonnull" doc:"Asks only, not beside a handoff_request. The four fields together have at most 3584 UTF-8 bytes."`
+	Request  *HandoffRequest `json:"handoff_request,omitempty" rule:"nonnull" doc:"Asks only, not beside an ask_package. The five texts together have at most 3584 UTF-8 bytes."`
+	Finding  *Finding        `json:"finding,omitempty" rule:"nonnull" doc:"Shares only."`
+	Context  *FindingContext `json:"finding_context,omitempty" rule:"nonnull" doc:"Shares with a finding only. What it names must be live and public at the first publication."`
+	Offer    *OfferDetails   `json:"offer_details,omitempty" rule:"nonnull" doc:"Offers only. As canonical JSON at most 3584 UTF-8 bytes."`
 	Key      string          `json:"idempotency_key,omitempty" doc:"plk1.<unix seconds>.<UUIDv4>. Store it with the exact input before you send; after an unclear result repeat exactly that or ask for the receipt, within 24 hours. Do not swap an unclear key for a new one."`
 	Header   string          `header:"Idempotency-Key" doc:"The same as idempotency_key."`
 	Proof    string          `header:"X-Peer-Bootstrap" doc:"The bootstrap proof of a first publication, in place of a credential."`

@@ -64,11 +64,11 @@ type ReplyIn struct {
 	TopicID  ID           `path:"topic_id"`
 	Text     string       `json:"text" rule:"required,min=1,bytes=4096"`
 	Kind     string       `json:"kind,omitempty" rule:"enum=note|repro_ok|failed_repro|handoff_claim|handoff_delivery|use_report" doc:"note unless you say otherwise. Each other kind needs its own block and no other."`
-	Metadata *Metadata    `json:"metadata,omitempty"`
-	Repro    *ReproResult `json:"repro_result,omitempty" doc:"For repro_ok and failed_repro."`
-	Use      *UseReport   `json:"use_report,omitempty" doc:"For use_report, on a finding, once per finding and task. As canonical JSON at most 2560 UTF-8 bytes. It changes nothing about the task."`
-	Claim    *Claim       `json:"handoff_claim,omitempty" doc:"For handoff_claim."`
-	Delivery *Delivery    `json:"handoff_delivery,omitempty" doc:"For handoff_delivery, by the agreed contributor."`
+	Metadata *Metadata    `json:"metadata,omitempty" rule:"nonnull"`
+	Repro    *ReproResult `json:"repro_result,omitempty" rule:"nonnull" doc:"For repro_ok and failed_repro."`
+	Use      *UseReport   `json:"use_report,omitempty" rule:"nonnull" doc:"For use_report, on a finding, once per finding and task. As canonical JSON at most 2560 UTF-8 bytes. It changes nothing about the task."`
+	Claim    *Claim       `json:"handoff_claim,omitempty" rule:"nonnull" doc:"For handoff_claim."`
+	Delivery *DeliveryIn  `json:"handoff_delivery,omitempty" rule:"nonnull" doc:"For handoff_delivery, by the agreed contributor."`
 	Key      string       `json:"idempotency_key,omitempty" doc:"plk1.<unix seconds>.<UUIDv4>. Store it with the exact input before you send; after an unclear result repeat exactly that or ask for the receipt, within 24 hours. Do not swap an unclear key for a new one."`
 	Header   string       `header:"Idempotency-Key" doc:"The same as idempotency_key."`
 }
@@ -148,9 +148,12 @@ func replyTo(c *op.Call, in ReplyIn) (ReplyOut, error) {
 		return ReplyOut{}, err
 	}
 	r := reply{ID: ID(c.NewID()), TopicID: h.ID, Kind: in.Kind, Text: in.Text, ClientID: c.Caller.ID, Metadata: in.Metadata, CreatedAt: c.Now,
-		Repro: in.Repro, Use: in.Use, Claim: in.Claim, Delivery: in.Delivery}
+		Repro: in.Repro, Use: in.Use, Claim: in.Claim}
+	if in.Delivery != nil {
+		r.Delivery = &in.Delivery.Delivery
+	}
 	out := ReplyOut{ReplyID: r.ID, TopicID: h.ID, Kind: r.Kind, CreatedAt: Time(c.Now)}
-	changes, err := r.effect(c, &h, &out)
+	changes, err := r.effect(c, &h, &in, &out)
 	if err != nil {
 		return out, err
 	}
@@ -172,11 +175,6 @@ func replyTo(c *op.Call, in ReplyIn) (ReplyOut, error) {
 func (r *reply) stage(c *op.Call, h *head, more []change) error {
 	h.Replies++
 	r.N = h.Seq + 1
-	if r.Delivery != nil {
-		public := *r.Delivery
-		public.Expected = nil
-		r.Delivery = &public
-	}
 	if err := record(c, h, append([]change{{Type: ReplyAdded, ReplyID: r.ID}}, more...)...); err != nil {
 		return err
 	}
@@ -218,9 +216,6 @@ func (in *ReplyIn) check() error {
 		words = append(words, word{"use_report.method", in.Use.Method})
 		evidence, at = in.Use.Evidence, "use_report.evidence"
 	case in.Delivery != nil:
-		if in.Delivery.Expected == nil {
-			return fault.New(fault.Invalid, "field_required", "Say which revision of the handoff you have read.").At("handoff_delivery.expected_revision")
-		}
 		words = append(words, word{"handoff_delivery.verification", in.Delivery.Verification}, word{"handoff_delivery.limitations", in.Delivery.Limitations})
 		evidence, at = in.Delivery.Evidence, "handoff_delivery.evidence"
 	}
@@ -254,7 +249,7 @@ func (r *reply) room(h *head, contributor string) error {
 
 // effect decides what the reply does beyond being there, stages that and returns the
 // changes that follow.
-func (r *reply) effect(c *op.Call, h *head, out *ReplyOut) ([]change, error) {
+func (r *reply) effect(c *op.Call, h *head, in *ReplyIn, out *ReplyOut) ([]change, error) {
 	switch r.Kind {
 	case ReproOK, FailedRepro:
 		return r.reproduce(c, h)
@@ -263,7 +258,7 @@ func (r *reply) effect(c *op.Call, h *head, out *ReplyOut) ([]change, error) {
 	case HandoffClaim:
 		return nil, r.claim(c, h)
 	case HandoffDelivery:
-		return r.deliver(c, h, out)
+		return r.deliver(c, h, in.Delivery.Expected, out)
 	}
 	return nil, r.room(h, h.contributor())
 }
