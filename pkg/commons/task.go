@@ -244,9 +244,6 @@ func (t *Task) relist(c *op.Call) error {
 	return nil
 }
 
-// touch notes a change.
-func (t *Task) touch(now time.Time) { t.UpdatedAt = now }
-
 // clearLease ends the lease and keeps the assignee on record.
 func (t *Task) clearLease(c *op.Call) {
 	c.Disarm(t.Timer)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/wants"
@@ -56,15 +55,6 @@ func (w *world) late(d time.Duration) (end func()) {
 func (w *world) close(p person, target string) {
 	w.t.Helper()
 	w.Do(wants.Close, optest.Req{Token: p.Token, Path: on(target)}).Want(200)
-}
-
-func (w *world) mcp(m maker, scopes ...string) (token string) {
-	w.t.Helper()
-	w.Run("bench", func(c *op.Call) (err error) {
-		token, err = account.MCPToken.Issue(c, m.ID, scopes, c.Now.Add(1000*time.Hour))
-		return err
-	})
-	return token
 }
 
 func (w *world) withdraw(m maker, bid string) {

@@ -158,7 +158,7 @@ func TestTheOpenTargetsAreCounted(t *testing.T) {
 	equal(t, "the other's", count(other), 5)
 	w.withdraw(m, bid)
 	equal(t, "after a withdrawal", count(m), 5)
-	bid = w.file(m, targets[0])
+	w.file(m, targets[0])
 	w.close(p, targets[0])
 	equal(t, "after a close", count(m), 4)
 	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: on(targets[0])}).Want(200)

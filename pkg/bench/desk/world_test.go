@@ -3,7 +3,6 @@ package desk_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -35,15 +34,6 @@ func (p *postbox) Send(_ context.Context, m mail.Mail) error {
 	defer p.mu.Unlock()
 	p.sent = append(p.sent, m)
 	return nil
-}
-
-func (p *postbox) to(address string) (all []mail.Mail) {
-	for _, m := range p.sent {
-		if m.To == address {
-			all = append(all, m)
-		}
-	}
-	return all
 }
 
 // world is an exchange with a mail box and a blob store.
@@ -138,19 +128,6 @@ func (w *world) post(p person, body obj, odds ...float64) string {
 
 // easy posts a want that a bid of two steps fits.
 func (w *world) easy(p person) string { w.t.Helper(); return w.post(p, posting(), 0.55) }
-
-func (w *world) want(id string) (v wants.Want) {
-	w.t.Helper()
-	w.Run("bench", func(c *op.Call) error {
-		var found bool
-		var err error
-		if v, found, err = wants.Load(c, id); err == nil && !found {
-			err = fmt.Errorf("no want %s", id)
-		}
-		return err
-	})
-	return v
-}
 
 func (w *world) edit(id string, fn func(*op.Call, *wants.Want) error) {
 	w.t.Helper()

@@ -2,7 +2,6 @@ package wants_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -94,17 +93,6 @@ func (w *world) maker(handle string) (m maker) {
 	return m
 }
 
-// change edits a stored agent.
-func (w *world) change(m maker, edit func(*registry.Agent)) {
-	w.t.Helper()
-	w.Run("bench", func(c *op.Call) error {
-		a, err := registry.Load(c, m.ID)
-		edit(&a)
-		c.Put(registry.AgentKey(m.ID), a)
-		return err
-	})
-}
-
 // posting is a want with nothing wrong in it.
 func posting() obj {
 	return obj{"want": "A dinner table for nine people on Friday.", "finish_line": obj{"tile": "booking_on_calendar", "sentence": ""},
@@ -166,15 +154,6 @@ func (w *world) edit(id string, fn func(*op.Call, *wants.Want) error) {
 	})
 }
 
-// bid is the contract's body that passes every gate (bench.md 5.15).
-func bid() obj {
-	var b obj
-	if err := json.Unmarshal([]byte(goodBid), &b); err != nil {
-		panic(err)
-	}
-	return b
-}
-
 const goodBid = `{
  "model_declared": "Example Model 1", "total_ask_cents": 9000,
  "allocation": {"ad_spend": 0, "tools": 1000, "agent_work": 8000},
@@ -208,12 +187,6 @@ func (w *world) file(m maker, target string) string {
 func (w *world) name(p person, target, bid string) {
 	w.t.Helper()
 	w.Do(bids.Name, optest.Req{Token: p.Token, Path: on(target), Body: obj{"proposal_id": bid}}).Want(201)
-}
-
-// hand sends the person's answers, none of them given.
-func (w *world) hand(p person, target, bid string) {
-	w.t.Helper()
-	w.Do(bids.Answer, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"answers": []obj{}, "send": true}}).Want(200)
 }
 
 // on is the path of a target, and of a bid on it.

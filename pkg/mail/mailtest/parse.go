@@ -23,7 +23,7 @@ func Parse(raw []byte) (mail.Mail, error) {
 	m := mail.Mail{Channel: mail.Email, To: msg.Header.Get("To"), Headers: map[string]string{}}
 	from, err := netmail.ParseAddress(msg.Header.Get("From"))
 	if err != nil {
-		return m, fmt.Errorf("From: %w", err)
+		return m, fmt.Errorf("sender: %w", err)
 	}
 	m.From = from.Address
 	if from.Name != "" {
