@@ -19,8 +19,8 @@ func helper(path, id, tool, summary, section string) op.Meta {
 
 // JSONIn is a text to check.
 type JSONIn struct {
-	Text   *string `json:"text" rule:"required" doc:"At most 16000 characters, any top-level value, no Markdown fences."`
-	Format bool    `json:"format,omitempty" doc:"true adds the value with two-space indentation."`
+	Text   string `json:"text" rule:"required" doc:"At most 16000 characters, any top-level value, no Markdown fences."`
+	Format bool   `json:"format,omitempty" doc:"true adds the value with two-space indentation."`
 }
 
 // maxJSONText is the length of a text to check in characters.
@@ -38,13 +38,10 @@ type JSONOut struct {
 var CheckJSON = op.Declare(helper("json-check", "utility.json", "check_json", "Check that a text is one JSON value, and format it.", "4.8"), checkJSON)
 
 func checkJSON(_ *op.Call, in JSONIn) (JSONOut, error) {
-	if in.Text == nil {
-		return JSONOut{}, word(op.Problem{Field: "text", Keyword: "type", Limit: "string"})
-	}
-	if n := len([]rune(*in.Text)); n > maxJSONText {
+	if n := len([]rune(in.Text)); n > maxJSONText {
 		return JSONOut{}, tooLong("text", maxJSONText, n).At("text")
 	}
-	v, err := parseJSON(*in.Text)
+	v, err := parseJSON(in.Text)
 	if err != nil {
 		return JSONOut{Error: err.Error()}, nil
 	}
