@@ -141,10 +141,9 @@ type strand struct {
 
 // item is an entry of a strand: a change to show, or only a number to go past.
 type item struct {
-	out   *ChangeOut
-	at    time.Time
-	n     int64
-	ended bool // n counts ended own topics
+	out *ChangeOut
+	at  time.Time
+	n   int64
 }
 
 // read makes a page of a scope.

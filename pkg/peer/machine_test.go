@@ -324,7 +324,7 @@ func (k *walker) compare() {
 func TestAHandoffDoesWhatItsTableSays(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(size(100, 3000)) {
-		walk(t, seed, seen)
+		stroll(t, seed, seen)
 	}
 	for _, e := range edges {
 		if seen[e.action+" "] == 0 {
@@ -344,7 +344,7 @@ func TestAHandoffDoesWhatItsTableSays(t *testing.T) {
 	}
 }
 
-func walk(t *testing.T, seed uint64, seen map[string]int) {
+func stroll(t *testing.T, seed uint64, seen map[string]int) {
 	defer func() {
 		if t.Failed() {
 			t.Logf("replay with seed %d", seed)

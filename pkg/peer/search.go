@@ -12,6 +12,7 @@ import (
 // Bounds of a page (peer.md 7.2).
 const (
 	maxLooked      = 500 // topics of the scope a page looks at
+	firstLook      = 100 // of them at first
 	maxRepliesRead = 20  // topics whose replies a page reads
 	maxMatched     = 3   // matching replies that are named
 )
@@ -177,25 +178,26 @@ func (in *SearchIn) page(c *op.Call, list string, q term, limit int) (hits []hit
 	if err != nil {
 		return nil, nil, err
 	}
-	places, more, err := window(c, listOf(in.Tag, in.Kind), after, maxLooked)
-	if err != nil {
-		return nil, nil, err
-	}
-	hits, looked, err := in.look(c, q, places, limit)
-	if err == nil && (looked < len(places) || more) {
-		if looked > 0 {
-			after = places[looked-1].sk
-		}
-		next = nextPage(c, list, filters, after)
+	w := walk{c: c, scope: listOf(in.Tag, in.Kind), after: after, steps: []int{firstLook, maxLooked - firstLook}}
+	hits, last, ended, err := in.look(c, q, &w, limit)
+	if err == nil && !ended {
+		next = nextPage(c, list, filters, cmp.Or(last, after))
 	}
 	return hits, next, err
 }
 
-// look goes through places until the page is full and tells how many it looked at.
-func (in *SearchIn) look(c *op.Call, q term, places []place, limit int) (hits []hit, looked int, err error) {
+// look goes through topics until the page is full. last is the place of the last one it looked
+// at; ended is set when there are no more.
+func (in *SearchIn) look(c *op.Call, q term, w *walk, limit int) (hits []hit, last string, ended bool, err error) {
 	replyReads := 0
-	for looked < len(places) {
-		batch := places[looked:min(len(places), looked+chunk)]
+	for {
+		if len(hits) == limit || replyReads == maxRepliesRead {
+			return hits, last, len(w.rows) == 0 && !w.more, nil
+		}
+		batch, err := w.next()
+		if err != nil || len(batch) == 0 {
+			return hits, last, !w.more, err
+		}
 		var fit []place
 		for _, p := range batch {
 			if in.admits(c, &p.entry) {
@@ -204,19 +206,18 @@ func (in *SearchIn) look(c *op.Call, q term, places []place, limit int) (hits []
 		}
 		m, err := in.load(c, q, fit)
 		if err != nil {
-			return nil, 0, err
+			return nil, "", false, err
 		}
 		for _, p := range batch {
 			if len(hits) == limit || replyReads == maxRepliesRead {
-				return hits, looked, nil
+				return hits, last, false, nil
 			}
-			looked++
-			if !in.admits(c, &p.entry) {
+			if last = p.sk; !in.admits(c, &p.entry) {
 				continue
 			}
 			x, ok, read, err := in.match(c, q, p, m)
 			if err != nil {
-				return nil, 0, err
+				return nil, "", false, err
 			}
 			if read {
 				replyReads++
@@ -226,7 +227,6 @@ func (in *SearchIn) look(c *op.Call, q term, places []place, limit int) (hits []
 			}
 		}
 	}
-	return hits, looked, nil
 }
 
 // material is what a batch of topics is matched on.

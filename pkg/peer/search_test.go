@@ -87,7 +87,7 @@ func TestPagesCoverEveryTopicOnce(t *testing.T) {
 	}
 }
 
-func values(t *testing.T, query string) url.Values {
+func values(t testing.TB, query string) url.Values {
 	v, err := url.ParseQuery(query)
 	if err != nil {
 		t.Fatal(err)

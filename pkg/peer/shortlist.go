@@ -12,6 +12,7 @@ import (
 // Bounds of the shortlist (peer.md 7.3).
 const (
 	maxScope      = 1000 // newest topics of the scope that are looked at
+	firstScope    = 100  // of them at first
 	maxCandidates = 30   // of them that are checked for room
 	maxShort      = 3
 	minLife       = time.Hour // that a candidate must have left
@@ -74,19 +75,21 @@ func findUnfinished(c *op.Call, in UnfinishedIn) (UnfinishedOut, error) {
 	if q == "" && in.Tag == "" {
 		return out, qOrTagRequired
 	}
-	places, more, err := window(c, listOf(in.Tag, ""), "", maxScope)
-	if err != nil {
-		return out, err
-	}
+	w := walk{c: c, scope: listOf(in.Tag, ""), steps: []int{firstScope, maxScope - firstScope}}
 	s := selection{c: c, q: q, need: cmp.Or(in.Need, needAny), limit: cmp.Or(in.Limit, maxShort)}
-	for len(places) > 0 && s.candidates <= maxCandidates {
-		n := min(chunk, len(places))
-		if err := s.check(places[:n]); err != nil {
+	for s.candidates <= maxCandidates {
+		batch, err := w.next()
+		if err != nil {
 			return out, err
 		}
-		places = places[n:]
+		if len(batch) == 0 {
+			break
+		}
+		if err := s.check(batch); err != nil {
+			return out, err
+		}
 	}
-	out.Limited = more || s.candidates > maxCandidates
+	out.Limited = s.candidates > maxCandidates || w.more
 	out.Topics, err = s.show()
 	return out, err
 }

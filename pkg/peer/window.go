@@ -62,35 +62,74 @@ type place struct {
 	sk string
 }
 
+// places decodes rows of a list.
+func places(rows []table.Row) ([]place, error) {
+	all := make([]place, len(rows))
+	for i, row := range rows {
+		all[i].sk = row.SK
+		if err := op.Decode(row.Data, &all[i].entry); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // window reads the newest live topics of a list behind a place, at most n, newest first. It
 // makes one query for each shard, whatever the list holds; more is set when topics may lie
-// beyond.
-func window(c *op.Call, scope, after string, n int) (all []place, more bool, err error) {
+// beyond. A topic lives from its place in the list on for as long as all do, so the range of
+// the keys holds live ones only.
+func window(c *op.Call, scope, after string, n int) (rows []table.Row, more bool, err error) {
 	floor := ""
 	for shard := range listShards {
-		q := table.Query{PK: listKey(scope, shard, "").PK, Reverse: true, After: after, Limit: perShard(n),
-			From: "TOPIC#" + clock.Stamp(c.Now.Add(-TopicLife+time.Millisecond)), To: table.PrefixEnd("TOPIC#")}
-		p, err := c.Query(q)
+		p, err := c.Query(table.Query{PK: listKey(scope, shard, "").PK, Reverse: true, After: after, Limit: perShard(n),
+			From: "TOPIC#" + clock.Stamp(c.Now.Add(-TopicLife+time.Millisecond)), To: table.PrefixEnd("TOPIC#")})
 		if err != nil {
 			return nil, false, err
 		}
-		for _, row := range p.Rows {
-			x := place{sk: row.SK}
-			if err := op.Decode(row.Data, &x.entry); err != nil {
-				return nil, false, err
-			}
-			all = append(all, x)
-		}
+		rows = append(rows, p.Rows...)
 		if p.More { // nothing below this row is known of this shard
 			more, floor = true, max(floor, p.Rows[len(p.Rows)-1].SK)
 		}
 	}
-	all = slices.DeleteFunc(all, func(x place) bool { return x.sk < floor || !c.Now.Before(x.ExpiresAt) })
-	slices.SortFunc(all, func(a, b place) int { return strings.Compare(b.sk, a.sk) })
-	if len(all) > n {
-		return all[:n], true, nil
+	rows = slices.DeleteFunc(rows, func(r table.Row) bool { return r.SK < floor })
+	slices.SortFunc(rows, func(a, b table.Row) int { return strings.Compare(b.SK, a.SK) })
+	if len(rows) > n {
+		return rows[:n], true, nil
 	}
-	return all, more, nil
+	return rows, more, nil
+}
+
+// walk goes through the newest live topics of a list: a few first, which is often enough,
+// then all that may be looked at.
+type walk struct {
+	c     *op.Call
+	scope string
+	after string
+	steps []int // how many topics are still to be looked at, by step
+	rows  []table.Row
+	more  bool // topics may lie beyond what was read
+	empty bool // nothing more may be read
+}
+
+// next returns the next topics, at most a chunk; none at the end.
+func (w *walk) next() ([]place, error) {
+	for len(w.rows) == 0 {
+		if len(w.steps) == 0 || w.empty {
+			return nil, nil
+		}
+		var err error
+		if w.rows, w.more, err = window(w.c, w.scope, w.after, w.steps[0]); err != nil {
+			return nil, err
+		}
+		w.steps = w.steps[1:]
+		if w.empty = !w.more; len(w.rows) > 0 {
+			w.after = w.rows[len(w.rows)-1].SK
+		}
+	}
+	n := min(chunk, len(w.rows))
+	all, err := places(w.rows[:n])
+	w.rows = w.rows[n:]
+	return all, err
 }
 
 // perShard is how many rows of one shard are read to have n of all of them: its part, and four

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -169,12 +168,4 @@ func (w *world) steward() string {
 func (w *world) moderate(o *op.Operation, token string, body object) optest.Res {
 	w.T.Helper()
 	return w.Do(o, optest.Req{Token: token, Body: body})
-}
-
-func jsonOf(t testing.TB, v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
