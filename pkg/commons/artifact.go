@@ -65,8 +65,23 @@ func ArtifactKey(id string) table.Key { return root("ARTIFACT", id) }
 
 func (a *Artifact) lists() []roll.Roll { return []roll.Roll{allArtifacts, artifactsOf(a.TaskID)} }
 
-func (a *Artifact) list(c *op.Call) error   { a.Shelf.back(c, a.ID, a.lists()...); return nil }
-func (a *Artifact) unlist(c *op.Call) error { a.Shelf.drop(c, a.ID, a.lists()...); return nil }
+func (a *Artifact) list(c *op.Call) error {
+	a.Shelf.back(c, a.ID, a.lists()...)
+	return a.seen(c, true)
+}
+
+func (a *Artifact) unlist(c *op.Call) error {
+	a.Shelf.drop(c, a.ID, a.lists()...)
+	return a.seen(c, false)
+}
+
+func (a *Artifact) seen(c *op.Call, shown bool) error {
+	ids, err := again(c, a.TaskID, "ARTIFACT", a.ID, a.CreatedAt, shown)
+	if err != nil {
+		return err
+	}
+	return remember(c, a.TaskID, func(n *recent) { n.Artifacts = ids })
+}
 
 // ArtifactIn packages a result for reuse.
 type ArtifactIn struct {
@@ -81,7 +96,7 @@ type ArtifactIn struct {
 
 // Rows names the task, the result and the caller's book.
 func (in ArtifactIn) Rows(account string) []table.Key {
-	keys := append(bookRows(account), TaskKey(in.TaskID.low()), stateKey(in.ResultID.low()))
+	keys := append(bookRows(account), TaskKey(in.TaskID.low()), recentKey(in.TaskID.low()), stateKey(in.ResultID.low()))
 	return append(keys, counters(account, allArtifacts, artifactsOf(in.TaskID.low()))...)
 }
 
@@ -126,6 +141,9 @@ func publishArtifact(c *op.Call, in ArtifactIn) (ArtifactRecord, error) {
 		Content: in.Content, URI: value(in.URI), Evidence: in.Evidence, CreatedAt: c.Now,
 		Provenance: Provenance{t.ID, t.Title, t.Revision, s.ResultID, s.Author.ID, Time(s.CreatedAt), s.SHA256, s.Counts.State(), s.Accepted, Time(c.Now)}}
 	if err := a.Shelf.put(c, a.ID, a.Publisher, a.lists()...); err != nil {
+		return ArtifactRecord{}, err
+	}
+	if err := remember(c, t.ID, func(n *recent) { n.Artifacts = newer(n.Artifacts, a.ID) }); err != nil {
 		return ArtifactRecord{}, err
 	}
 	c.Create(ArtifactKey(a.ID), a)

@@ -29,6 +29,8 @@ type book struct {
 	Leases       []lease        `json:"leases,omitempty"`
 	Reservations []agentReserve `json:"reservations,omitempty"`
 	Premises     limit.State    `json:"premises,omitzero"`
+	// Recent is what the agent's detail shows; what was hidden since is left out there.
+	Recent recent `json:"recent,omitzero"`
 
 	before string
 }

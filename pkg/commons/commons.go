@@ -8,9 +8,8 @@
 // Rows:
 //
 //	commons.AGENT#<id> / ROOT                      an agent: what it declared and what the operator set
-//	commons.AGENT#<id> / BOOK                      what an agent's own writes guard: leases, reservations, days, firsts
+//	commons.AGENT#<id> / BOOK                      what an agent's own writes guard: leases, reservations, days, newest work
 //	commons.AGENT#<id> / COUNT                     counters of an agent that guard nothing
-//	commons.AGENT#<id> / RESULT#<time>#<id>        an agent's results
 //	commons.AGENT#<id> / REVIEW#<time>#<id>        an agent's reviews
 //	commons.AGENTS#<shard> / AGENT#<time>#<id>     all agents, 4 shards (pkg/roll)
 //	commons.AGENTS#<shard> / COUNT                 how many of them
@@ -19,13 +18,13 @@
 //	commons.TASK#<id> / TEXT                       its contract: objective, criteria, output
 //	commons.TASK#<id> / HANDOFF                    the handoff in force
 //	commons.TASK#<id> / HANDOFF#<number>           an earlier handoff
+//	commons.TASK#<id> / RECENT                     the newest of its lists and its reservations, for its detail
 //	commons.TASK#<id> / COUNT                      how many results and artifacts it has, for its lists
 //	commons.TASK#<id> / RESULT#<time>#<id>         the results of a task
 //	commons.TASK#<id> / REVIEW#<time>#<id>         the reviews of a task's results
 //	commons.TASK#<id> / ARTIFACT#<time>#<id>       the artifacts of a task
 //	commons.TASK#<id> / SUBTASK#<time>#<id>        its historical subtasks
 //	commons.TASK#<id> / NEED#<time>#<result id>    a candidate that no eligible reviewer has looked at
-//	commons.TASK#<id> / RESERVED#<result id>       a reservation of a first review
 //	commons.TASK#<id> / KEY#<agent id>#<key>       a used submission_key
 //	commons.STANDING#<shard> / <task id>           what lists know of a task that is neither completed nor closed, 8 shards
 //	commons.DONE#<shard> / <time>#<task id>        the same of a completed or closed task, 8 shards

@@ -49,7 +49,7 @@ func TestWhatWritesCost(t *testing.T) {
 			return obj{"task_id": task, "result_id": result, "type": "text", "description": "x", "content": "x"}
 		}, 1, 0, 1},
 		{ReportAbuse, bea, func() obj { return obj{"entity_type": "tasks", "entity_id": task, "reason": "x"} }, 1, 0, 1},
-		{Complete, owner, func() obj { return obj{"result_id": result} }, 3, 0, 1}, // who marked it complete; the list it moves to
+		{Complete, owner, func() obj { return obj{"result_id": result} }, 2, 0, 1}, // who marked it complete, and the list it moves to
 		{CheckJSON, actor{}, func() obj { return obj{"text": "1"} }, 0, 0, 0},
 		{CheckCitations, actor{}, func() obj { return obj{"sources": []string{"x"}} }, 0, 0, 0},
 	}

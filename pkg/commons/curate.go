@@ -145,10 +145,11 @@ type curation struct {
 	Created int64 `json:"created"`
 }
 
+var curationKey = table.Key{PK: "commons.CURATION", SK: "ROOT"}
+
 // vacancy refuses a task when as many stand as lists look through.
 func vacancy(c *op.Call) error {
-	key := table.Key{PK: "commons.CURATION", SK: "ROOT"}
-	made, _, err := op.Load[curation](c, key)
+	made, _, err := op.Load[curation](c, curationKey)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func vacancy(c *op.Call) error {
 		return errFull
 	}
 	made.Created++
-	c.Put(key, made)
+	c.Put(curationKey, made)
 	return nil
 }
 
@@ -187,7 +188,7 @@ func (t *Task) under(c *op.Call, parent string) error {
 	t.ParentID = p.ID
 	c.Put(TaskKey(p.ID), p)
 	c.Create(below(TaskKey(p.ID), "SUBTASK", t.ID, t.CreatedAt), nothing{})
-	return nil
+	return remember(c, p.ID, func(n *recent) { n.Subtasks = newer(n.Subtasks, t.ID) })
 }
 
 // apply changes the task and its contract by what was sent, and tells whether the contract
@@ -267,6 +268,21 @@ func textBytes(k Contract) int {
 // StewardCreateIn is a new task.
 type StewardCreateIn struct{ Spec }
 
+// Rows names whom and what the task names, and what every creation rewrites.
+func (in StewardCreateIn) Rows(string) []table.Key {
+	keys := []table.Key{curationKey}
+	if in.Creator != nil {
+		keys = append(keys, AgentKey(in.Creator.low()))
+	}
+	if in.RoomID.Value != nil {
+		keys = append(keys, RoomKey(in.RoomID.Value.low()))
+	}
+	if in.ParentID != nil {
+		keys = append(keys, TaskKey(in.ParentID.low()), recentKey(in.ParentID.low()))
+	}
+	return keys
+}
+
 // steward is the declaration of a steward's call on the commons.
 func steward(method, path, id, summary string, faults ...string) op.Meta {
 	m := op.Meta{ID: "steward." + id, Method: method, Path: "/api/steward/" + path, Auth: op.Steward, Idempotent: op.KeyRequired, Summary: summary,
@@ -291,15 +307,8 @@ func stewardCreate(c *op.Call, in StewardCreateIn) (TaskRecord, error) {
 		return TaskRecord{}, err
 	}
 	audit(c, "task.created", "task:"+id, nil)
-	return t.bare(c)
-}
-
-// bare is the answer of a steward's call on a task.
-func (t *Task) bare(c *op.Call) (TaskRecord, error) {
-	if err := c.Fetch(contractKey(t.ID), handoffKey(t.ID)); err != nil {
-		return TaskRecord{}, err
-	}
-	return t.answer(c)
+	k, _, err := op.Load[Contract](c, contractKey(id))
+	return t.full(c.Now, k, nil), err
 }
 
 // StewardEditIn changes a task.
@@ -357,5 +366,5 @@ func stewardEdit(c *op.Call, in StewardEditIn) (TaskRecord, error) {
 		c.Put(found, finding{Name: t.Title, Text: head(k.Objective)})
 	}
 	audit(c, "task.edited", "task:"+t.ID, in.Spec)
-	return t.bare(c)
+	return t.answer(c)
 }

@@ -158,7 +158,7 @@ func (a *Agent) unreserve(c *op.Call) error {
 		return err
 	}
 	for _, held := range b.Reservations {
-		if err := c.Fetch(stateKey(held.ResultID), reservedKey(held.TaskID, held.ResultID)); err != nil {
+		if err := c.Fetch(stateKey(held.ResultID), recentKey(held.TaskID)); err != nil {
 			return err
 		}
 		s, found, err := op.Load[state](c, stateKey(held.ResultID))
@@ -166,9 +166,10 @@ func (a *Agent) unreserve(c *op.Call) error {
 			return err
 		}
 		if found && s.Reserved != nil && s.Reserved.Reviewer == a.ID {
-			s.Reserved = nil
+			if err := s.unreserve(c); err != nil {
+				return err
+			}
 			s.save(c)
-			c.Delete(reservedKey(held.TaskID, held.ResultID))
 		}
 	}
 	b.Reservations = nil
@@ -246,6 +247,17 @@ type HideIn struct {
 	Type   string `json:"entity_type" rule:"required,enum=agents|rooms|messages|tasks|results|reviews|artifacts"`
 	ID     ID     `json:"entity_id" rule:"required"`
 	Reason string `json:"reason" rule:"required,min=1,max=1000" doc:"Kept in the audit trail."`
+}
+
+// Rows names the agent.
+func (in FlagsIn) Rows(string) []table.Key {
+	return []table.Key{AgentKey(in.AgentID.low()), bookKey(in.AgentID.low())}
+}
+
+// Rows names the agent and its credential.
+func (in RestrictIn) Rows(string) []table.Key {
+	id := in.AccountID.low()
+	return []table.Key{AgentKey(id), bookKey(id), account.CommonsKey.Row(id, "")}
 }
 
 // Rows names the record.
@@ -371,17 +383,18 @@ func hideResult(c *op.Call, id string, hidden bool) error {
 		return err
 	}
 	s.Hidden = hidden
-	own := below(AgentKey(s.Author.ID), "RESULT", s.ResultID, s.CreatedAt)
 	if hidden {
 		t.Results--
 		s.Shelf.drop(c, s.ResultID, s.lists()...)
-		err = dropAll(c, own)
 	} else {
 		t.Results++
 		s.Shelf.back(c, s.ResultID, s.lists()...)
-		c.Create(own, nothing{})
 	}
+	ids, err := again(c, t.ID, "RESULT", s.ResultID, s.CreatedAt, !hidden)
 	if err != nil {
+		return err
+	}
+	if err := remember(c, t.ID, func(n *recent) { n.Results = ids }); err != nil {
 		return err
 	}
 	if err := s.moved(c, t, s.Counts.State()); err != nil {
@@ -406,6 +419,13 @@ func hideReview(c *op.Call, id string, hidden bool) error {
 		return err
 	}
 	c.Put(ReviewKey(v.ID), v)
+	ids, err := again(c, v.TaskID, "REVIEW", v.ID, v.CreatedAt, !hidden)
+	if err != nil {
+		return err
+	}
+	if err := remember(c, v.TaskID, func(n *recent) { n.Reviews = ids }); err != nil {
+		return err
+	}
 	if hidden {
 		count(c, totalReviews, -1)
 		return dropAll(c, v.places()...)

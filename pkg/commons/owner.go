@@ -185,9 +185,12 @@ func (s *state) confirmed(c *op.Call, t *Task) (bool, error) {
 	if s.Counts.Complete == 0 {
 		return false, nil
 	}
-	var keys []table.Key
+	keys := []table.Key{doneKey(t)} // where the task will be listed
 	for _, id := range s.Complete {
-		keys = append(keys, AgentKey(id), byKey(s.ResultID, id))
+		keys = append(keys, AgentKey(id))
+	}
+	if t.ParentID != "" {
+		keys = append(keys, TaskKey(t.ParentID))
 	}
 	if err := c.Fetch(keys...); err != nil {
 		return false, err

@@ -152,7 +152,7 @@ type SubmitIn struct {
 
 // Rows names the task, its caller and the used key.
 func (in SubmitIn) Rows(account string) []table.Key {
-	keys := append(actRows(in.TaskID, account), counters(account, allResults, resultsOf(in.TaskID.low()))...)
+	keys := append(append(actRows(in.TaskID, account), recentKey(in.TaskID.low())), counters(account, allResults, resultsOf(in.TaskID.low()))...)
 	if in.Key != "" && account != "" {
 		keys = append(keys, submissionRow(in.TaskID.low(), account, in.Key))
 	}
@@ -405,6 +405,7 @@ func (r *Result) write(c *op.Call, t *Task) (*state, error) {
 		}
 	}
 	t.took(c, r, s, b)
+	b.Recent.Results = newer(b.Recent.Results, r.ID)
 	if b.Results++; b.Results == 1 {
 		count(c, totalReporting, 1)
 	}
@@ -414,8 +415,10 @@ func (r *Result) write(c *op.Call, t *Task) (*state, error) {
 	}
 	c.Create(ResultKey(r.ID), r)
 	c.Create(stateKey(r.ID), s)
-	c.Create(below(AgentKey(a.ID), "RESULT", r.ID, c.Now), nothing{})
 	if err := emit(c, event{Type: word, Agent: a.ID, Kind: kindResults, ID: r.ID, TaskID: t.ID}); err != nil {
+		return nil, err
+	}
+	if err := remember(c, t.ID, func(n *recent) { n.Results = newer(n.Results, r.ID) }); err != nil {
 		return nil, err
 	}
 	t.UpdatedAt = c.Now

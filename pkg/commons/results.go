@@ -77,11 +77,18 @@ func resultURL(c *op.Call, id string) string {
 // together.
 func resultsShown(c *op.Call) func([]string) ([]ResultRecord, error) {
 	return func(ids []string) ([]ResultRecord, error) {
+		var pairs []table.Key
+		for _, id := range ids {
+			pairs = append(pairs, stateKey(id), ResultKey(id))
+		}
+		if err := c.Fetch(pairs...); err != nil {
+			return nil, err
+		}
 		states, err := statesOf(c, ids)
 		if err != nil {
 			return nil, err
 		}
-		states = states[:fitting(states, len(states), func(s state) int { return s.Bytes + len(s.Votes)*voteBytes })]
+		states = states[:fitting(states, len(states), maxPageBytes, func(s state) int { return s.Bytes + len(s.Votes)*voteBytes })]
 		keys, tasks := make([]table.Key, len(states)), make([]string, len(states))
 		for i, s := range states {
 			keys[i], tasks[i] = ResultKey(s.ResultID), s.TaskID
@@ -100,7 +107,7 @@ func resultsShown(c *op.Call) func([]string) ([]ResultRecord, error) {
 			if err != nil {
 				return nil, err
 			}
-			if t := known[states[i].TaskID]; found && t != nil {
+			if t := known[states[i].TaskID]; found && t != nil && !states[i].Hidden {
 				out = append(out, r.record(c, &states[i], t))
 			}
 		}
@@ -213,6 +220,14 @@ func readResult(c *op.Call, in ResultIn) (d ResultDetail, err error) {
 	if err != nil {
 		return d, err
 	}
+	reviews := s.newestReviews()
+	keys := []table.Key{TaskKey(s.TaskID)}
+	for _, id := range reviews[:min(len(reviews), embedded)] {
+		keys = append(keys, ReviewKey(id))
+	}
+	if err := c.Fetch(keys...); err != nil {
+		return d, err
+	}
 	known, err := tasksOfResults(c, []string{s.TaskID})
 	if err != nil {
 		return d, err
@@ -222,8 +237,19 @@ func readResult(c *op.Call, in ResultIn) (d ResultDetail, err error) {
 		return d, errNotFound
 	}
 	d.ResultRecord = r.record(c, s, t)
-	d.Reviews, d.ReviewsMore, err = newestOf(c, within(ResultKey(id), "REVIEW"), reviewsShown(c))
+	d.Reviews, d.ReviewsMore, err = embed(reviews, reviewsShown(c))
 	return d, err
+}
+
+// newestReviews are the newest reviews that everybody sees, one more than a detail shows.
+func (s *state) newestReviews() []string {
+	var ids []string
+	for _, v := range s.Votes {
+		if !v.Hidden && len(ids) <= embedded {
+			ids = append(ids, v.ReviewID)
+		}
+	}
+	return ids
 }
 
 // loadResult reads a result that everybody sees.

@@ -62,10 +62,6 @@ func byKey(resultID, agent string) table.Key {
 	return table.Key{PK: ResultKey(resultID).PK, SK: "BY#" + agent}
 }
 
-func reservedKey(taskID, resultID string) table.Key {
-	return table.Key{PK: TaskKey(taskID).PK, SK: "RESERVED#" + resultID}
-}
-
 func (v *Review) places() []table.Key {
 	return []table.Key{below(ResultKey(v.ResultID), "REVIEW", v.ID, v.CreatedAt), below(TaskKey(v.TaskID), "REVIEW", v.ID, v.CreatedAt)}
 }
@@ -90,7 +86,7 @@ func recordsOf[T, R any](c *op.Call, ids []string, key func(id string) table.Key
 		return nil, err
 	}
 	out := make([]R, 0, len(rows))
-	for i, r := range rows[:fitting(rows, len(rows), func(r table.Row) int { return len(r.Data) })] {
+	for i, r := range rows[:fitting(rows, len(rows), maxPageBytes, func(r table.Row) int { return len(r.Data) })] {
 		v, found, err := decode[T](r)
 		if err != nil {
 			return nil, err
@@ -114,7 +110,7 @@ const defaultReservation = 10
 // reviewRows are the rows of a call about the review of a result.
 func reviewRows(task, result ID, account string) []table.Key {
 	id := result.low()
-	keys := []table.Key{TaskKey(task.low()), standingKey(task.low()), stateKey(id), reservedKey(task.low(), id)}
+	keys := []table.Key{TaskKey(task.low()), standingKey(task.low()), stateKey(id), recentKey(task.low())}
 	if account != "" {
 		keys = append(append(keys, AgentKey(account), bookKey(account), byKey(id, account)), counters(account, feed)...)
 	}
@@ -213,7 +209,9 @@ func reviewClaim(c *op.Call, in ReserveIn) (ReservationRecord, error) {
 	r := reservation{Reviewer: d.a.ID, At: c.Now, Until: c.Now.Add(time.Duration(minutes) * time.Minute), Ends: d.t.Ends}
 	d.s.Reserved = &r
 	d.s.save(c)
-	c.PutUntil(reservedKey(d.t.ID, d.s.ResultID), r, r.Until)
+	if err := remember(c, d.t.ID, func(n *recent) { n.reserve(d.s.ResultID, c.Now, &r) }); err != nil {
+		return ReservationRecord{}, err
+	}
 	d.b.Reservations = append(d.b.Reservations, agentReserve{d.t.ID, d.s.ResultID, r.At, r.Until})
 	d.b.save(c, d.a.ID)
 	return r.record(d.s.ResultID), nil
@@ -284,7 +282,9 @@ func reviewRelease(c *op.Call, in ReleaseIn) (ReleasedOut, error) {
 	if r := d.s.reservedAt(d.t, c.Now); r == nil || r.Reviewer != d.a.ID {
 		return ReleasedOut{}, errNoReserve
 	}
-	d.s.unreserve(c, d.t)
+	if err := d.s.unreserve(c); err != nil {
+		return ReleasedOut{}, err
+	}
 	d.s.save(c)
 	d.b.unreserve(d.s.ResultID, c.Now)
 	d.b.save(c, d.a.ID)
@@ -292,9 +292,9 @@ func reviewRelease(c *op.Call, in ReleaseIn) (ReleasedOut, error) {
 }
 
 // unreserve stages the end of a reservation.
-func (s *state) unreserve(c *op.Call, t *Task) {
+func (s *state) unreserve(c *op.Call) error {
 	s.Reserved = nil
-	c.Delete(reservedKey(t.ID, s.ResultID))
+	return remember(c, s.TaskID, func(n *recent) { n.reserve(s.ResultID, c.Now, nil) })
 }
 
 // VerifyIn is an independent review (commons.md 4.13).
@@ -358,8 +358,11 @@ func (d *desk) record(c *op.Call, v *Review) error {
 	before := d.s.Counts.State()
 	d.s.Counts.add(v.Verdict, v.Completeness, true, 1)
 	d.s.vote(v)
-	if d.s.Reserved != nil {
-		d.s.unreserve(c, d.t)
+	if err := d.s.unreserve(c); err != nil {
+		return err
+	}
+	if err := remember(c, v.TaskID, func(n *recent) { n.Reviews = newer(n.Reviews, v.ID) }); err != nil {
+		return err
 	}
 	if err := d.s.moved(c, d.t, before); err != nil {
 		return err
@@ -370,6 +373,7 @@ func (d *desk) record(c *op.Call, v *Review) error {
 		return err
 	}
 	d.b.unreserve(d.s.ResultID, c.Now)
+	d.b.Recent.Reviews = newer(d.b.Recent.Reviews, v.ID)
 	if d.b.Reviews++; d.b.Reviews == 1 {
 		count(c, totalReviewing, 1)
 	}
@@ -389,30 +393,4 @@ func (s *state) vote(v *Review) {
 	s.Votes = slices.Insert(s.Votes, 0, Vote{ReviewID: v.ID, Reviewer: v.Reviewer, Verdict: v.Verdict, Completeness: v.Completeness, Eligible: true})
 	s.Votes = s.Votes[:min(len(s.Votes), maxVotes)]
 	s.approve(v)
-}
-
-// maxReservationsRead bounds the reservations a detail looks through.
-const maxReservationsRead = 500
-
-// reservationsOf lists the reservations of a task that hold at now, newest first.
-func reservationsOf(c *op.Call, t *Task) (out []ReservationRecord, more bool, err error) {
-	out = []ReservationRecord{}
-	if ended(t.Status) {
-		return out, false, nil
-	}
-	p, err := c.Query(table.Query{PK: TaskKey(t.ID).PK, Limit: maxReservationsRead}.Prefix("RESERVED#"))
-	if err != nil {
-		return nil, false, err
-	}
-	for _, row := range p.Rows {
-		r, _, err := decode[reservation](row)
-		if err != nil {
-			return nil, false, err
-		}
-		if c.Now.Before(r.Until) && r.Ends == t.Ends {
-			out = append(out, r.record(row.SK[len("RESERVED#"):]))
-		}
-	}
-	slices.SortFunc(out, func(a, b ReservationRecord) int { return time.Time(b.CreatedAt).Compare(time.Time(a.CreatedAt)) })
-	return out[:min(len(out), embedded)], len(out) > embedded, nil
 }

@@ -1,6 +1,7 @@
 package commons
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -114,6 +115,9 @@ func roomsByID(c *op.Call, ids []string) ([]RoomRecord, error) {
 	var keys []table.Key
 	for _, id := range ids {
 		keys = append(keys, roomCount(id))
+	}
+	if err := c.Fetch(append(slices.Clone(keys), foundRows(map[string][]string{kindRooms: ids})...)...); err != nil {
+		return nil, err
 	}
 	rows, err := scan(c, keys)
 	if err != nil {
@@ -333,7 +337,7 @@ func noTalk(c *op.Call, room, parent string) (bool, error) {
 	if parent != "" {
 		keys = append(keys, MessageKey(parent))
 	}
-	rows, err := c.Scan(keys...)
+	rows, err := scan(c, append(keys, append(messagesOf(room).CountKeys(), repliesOf(cmp.Or(parent, room)).CountKeys()...)...))
 	if err != nil {
 		return false, err
 	}

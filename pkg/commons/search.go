@@ -6,6 +6,7 @@ import (
 
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
+	"guildhall/pkg/table"
 )
 
 // Limits of search (commons.md 7).
@@ -75,6 +76,9 @@ func search(c *op.Call, in SearchIn) (out SearchOut, err error) {
 		ids = ids[min(offset, len(ids)):]
 		found[kind] = ids[:min(limit, len(ids))]
 	}
+	if err := c.Fetch(foundRows(found)...); err != nil {
+		return out, err
+	}
 	if out.Agents, err = agentsByID(c, found[kindAgents]); err != nil {
 		return out, err
 	}
@@ -95,6 +99,20 @@ func search(c *op.Call, in SearchIn) (out SearchOut, err error) {
 		out.NextOffset = &next
 	}
 	return out, nil
+}
+
+// foundRows are the rows of all that was found, to be read together.
+func foundRows(found map[string][]string) (keys []table.Key) {
+	for _, id := range found[kindAgents] {
+		keys = append(keys, AgentKey(id))
+	}
+	for _, id := range found[kindTasks] {
+		keys = append(keys, TaskKey(id))
+	}
+	for _, id := range found[kindRooms] {
+		keys = append(keys, RoomKey(id), roomCount(id))
+	}
+	return keys
 }
 
 // find looks through the newest rows of a kind.
@@ -194,7 +212,7 @@ func readAgent(c *op.Call, in AgentPathIn) (d AgentDetail, err error) {
 	if err != nil {
 		return d, err
 	}
-	rows, err := c.Scan(AgentKey(id), bookKey(id), agentCount(id))
+	rows, err := scan(c, []table.Key{AgentKey(id), bookKey(id), agentCount(id)})
 	if err != nil {
 		return d, err
 	}
@@ -210,9 +228,12 @@ func readAgent(c *op.Call, in AgentPathIn) (d AgentDetail, err error) {
 		return d, err
 	}
 	d.AgentRecord, d.Counts = a.record(), AgentCounts{b.Results, b.Reviews, rows[2].Counters["accepted"]}
-	if d.Results, d.ResultsMore, err = newestOf(c, within(AgentKey(id), "RESULT"), resultsShown(c)); err != nil {
+	if err := c.Fetch(b.Recent.rows()...); err != nil {
 		return d, err
 	}
-	d.Reviews, d.ReviewsMore, err = newestOf(c, within(AgentKey(id), "REVIEW"), reviewsShown(c))
+	if d.Results, d.ResultsMore, err = embed(b.Recent.Results, resultsShown(c)); err != nil {
+		return d, err
+	}
+	d.Reviews, d.ReviewsMore, err = embed(b.Recent.Reviews, reviewsShown(c))
 	return d, err
 }

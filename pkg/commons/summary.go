@@ -21,13 +21,14 @@ type Stats struct {
 	ByStatus  map[string]int64 `json:"tasks_by_status"`
 }
 
-// totals adds the shards of the counters up.
-func totals(c *op.Call) (map[string]int64, error) {
+// totals adds the shards of the counters up; more rows are read with them.
+func totals(c *op.Call, more ...table.Key) (map[string]int64, error) {
 	var keys []table.Key
 	for n := range uint32(totalShards) {
 		keys = append(keys, totalKey(n))
 	}
-	rows, err := scan(c, keys)
+	rows, err := scan(c, append(keys, more...))
+	rows = rows[:min(len(rows), len(keys))]
 	sum := map[string]int64{}
 	for _, r := range rows {
 		for field, n := range r.Counters {
@@ -42,10 +43,7 @@ func totals(c *op.Call) (map[string]int64, error) {
 var ReadStats = op.Declare(read("stats", "stats.read", "Count what there is, by collection and by status of the tasks."), readStats)
 
 func readStats(c *op.Call, _ NoIn) (Stats, error) {
-	if err := c.Fetch(slices.Concat(allAgents.CountKeys(), allRooms.CountKeys(), allMessages.CountKeys(), allResults.CountKeys(), allArtifacts.CountKeys())...); err != nil {
-		return Stats{}, err
-	}
-	sum, err := totals(c)
+	sum, err := totals(c, slices.Concat(allAgents.CountKeys(), allRooms.CountKeys(), allMessages.CountKeys(), allResults.CountKeys(), allArtifacts.CountKeys())...)
 	if err != nil {
 		return Stats{}, err
 	}
@@ -86,15 +84,15 @@ type Adoption struct {
 var ReadAdoption = op.Declare(read("adoption", "adoption.read", "Say how many agents take part, and how many results were accepted."), readAdoption)
 
 func readAdoption(c *op.Call, _ NoIn) (Adoption, error) {
-	sum, err := totals(c)
-	if err != nil {
-		return Adoption{}, err
-	}
 	var keys []table.Key
 	for back := range activeDays {
 		for n := range uint32(totalShards) {
 			keys = append(keys, activeKey(n, day(c.Now.Add(-time.Duration(back)*24*time.Hour))))
 		}
+	}
+	sum, err := totals(c, append(allAgents.CountKeys(), keys...)...)
+	if err != nil {
+		return Adoption{}, err
 	}
 	rows, err := scan(c, keys)
 	if err != nil {
@@ -156,14 +154,20 @@ func readOpportunities(c *op.Call, _ NoIn) (o Opportunities, err error) {
 	if o.Ready.Items, err = tasksOf(c, ready[:min(len(ready), shownOpportunities)], false); err != nil {
 		return o, err
 	}
-	for kind, to := range map[string]*NeedOpportunities{needFirst: &o.First, needCompletion: &o.Completion} {
-		all, _, err := wantedOf(c, lines, kind, 0, shownOpportunities)
-		if err != nil {
-			return o, err
-		}
-		if to.Items, err = needsShown(c, all); err != nil {
-			return o, err
-		}
+	firsts, _, err := wantedOf(c, lines, needFirst, 0, shownOpportunities)
+	if err != nil {
+		return o, err
 	}
-	return o, nil
+	checks, _, err := wantedOf(c, lines, needCompletion, 0, shownOpportunities)
+	if err != nil {
+		return o, err
+	}
+	if _, err := needsShown(c, slices.Concat(firsts, checks)); err != nil { // read together
+		return o, err
+	}
+	if o.First.Items, err = needsShown(c, firsts); err != nil {
+		return o, err
+	}
+	o.Completion.Items, err = needsShown(c, checks)
+	return o, err
 }

@@ -81,7 +81,7 @@ func listTasks(c *op.Call, in TasksIn) (PageOf[TaskRecord], error) {
 		return PageOf[TaskRecord]{}, err
 	}
 	shown := all[min(f.offset, len(all)):]
-	shown = shown[:fitting(shown, f.limit, func(l line) int {
+	shown = shown[:fitting(shown, f.limit, maxPageBytes, func(l line) int {
 		if f.summary {
 			return taskBytes
 		}
@@ -94,11 +94,11 @@ func listTasks(c *op.Call, in TasksIn) (PageOf[TaskRecord], error) {
 // taskBytes is about what a task takes on a page without its texts.
 const taskBytes = 1500
 
-// fitting is how many rows make a page: at most limit, of at most maxPageBytes, one at least.
-func fitting[T any](rows []T, limit int, bytes func(T) int) int {
+// fitting is how many rows make a page: at most limit, of at most so many bytes, one at least.
+func fitting[T any](rows []T, limit, most int, bytes func(T) int) int {
 	total := 0
 	for i, r := range rows[:min(limit, len(rows))] {
-		if total += bytes(r); i > 0 && total > maxPageBytes {
+		if total += bytes(r); i > 0 && total > most {
 			return i
 		}
 	}
@@ -135,7 +135,7 @@ func tasksByID(c *op.Call, ids []string, texts bool) ([]TaskRecord, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !found {
+		if !found || t.Hidden {
 			continue
 		}
 		t.settle(c.Now)
@@ -178,7 +178,10 @@ type TaskIn struct {
 }
 
 // Rows names the task's rows.
-func (in TaskIn) Rows(string) []table.Key { return taskRows(strings.ToLower(in.TaskID)) }
+func (in TaskIn) Rows(string) []table.Key {
+	id := strings.ToLower(in.TaskID)
+	return []table.Key{TaskKey(id), contractKey(id), handoffKey(id), recentKey(id)}
+}
 
 // ReadTask reads a task with its newest results, reviews, subtasks and artifacts.
 var ReadTask = op.Declare(read("tasks/{task_id}", "task.read", "Read a task: its criteria, handoff, results, reviews and more.", "invalid_path", "not_found"), readTask)
@@ -195,21 +198,23 @@ func readTask(c *op.Call, in TaskIn) (d TaskDetail, err error) {
 	if d.TaskRecord, err = t.answer(c); err != nil {
 		return d, err
 	}
-	key := TaskKey(id)
-	if d.Results, d.ResultsMore, err = newestOf(c, within(key, "RESULT"), resultsShown(c)); err != nil {
+	r, _, err := op.Load[recent](c, recentKey(id))
+	if err != nil {
 		return d, err
 	}
-	if d.Reviews, d.ReviewsMore, err = newestOf(c, within(key, "REVIEW"), reviewsShown(c)); err != nil {
+	if err := c.Fetch(r.rows()...); err != nil {
 		return d, err
 	}
-	if d.Subtasks, d.SubtasksMore, err = newestOf(c, within(key, "SUBTASK"), func(ids []string) ([]TaskRecord, error) {
-		return tasksByID(c, ids, false)
-	}); err != nil {
+	if d.Results, d.ResultsMore, err = embed(r.Results, resultsShown(c)); err != nil {
 		return d, err
 	}
-	if d.Artifacts, d.ArtifactsMore, err = newestOf(c, within(key, "ARTIFACT"), artifactsShown(c)); err != nil {
+	if d.Reviews, d.ReviewsMore, err = embed(r.Reviews, reviewsShown(c)); err != nil {
 		return d, err
 	}
-	d.Reservations, d.ReservationsMore, err = reservationsOf(c, t)
+	if d.Artifacts, d.ArtifactsMore, err = embed(r.Artifacts, artifactsShown(c)); err != nil {
+		return d, err
+	}
+	d.Reservations, d.ReservationsMore = r.reservations(t, c.Now)
+	d.Subtasks, d.SubtasksMore, err = embed(r.Subtasks, func(ids []string) ([]TaskRecord, error) { return tasksByID(c, ids, false) })
 	return d, err
 }

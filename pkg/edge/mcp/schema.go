@@ -104,6 +104,7 @@ func (h *handler) input(t *tool) schema {
 			required = append(required, a.name)
 		}
 	}
+	t.queries(props)
 	s := schema{"type": "object", "properties": props, "additionalProperties": slices.ContainsFunc(t.cases, func(c *choice) bool { return c.open() })}
 	if len(required) > 0 {
 		s["required"] = required
@@ -203,6 +204,37 @@ func (h *handler) arguments(c *choice) []argument {
 			schema{"type": "string", "minLength": 1, "maxLength": op.MaxKeyLen, "description": "Yours; the same when you repeat this call."}})
 	}
 	return all
+}
+
+// queries names in the object of query parameters, where several operations share it, the
+// parameters of them all: a reader of the list sees nothing else of them.
+func (t *tool) queries(props schema) {
+	if len(t.cases) < 2 {
+		return
+	}
+	for _, c := range t.cases {
+		q, ok := props[c.op.ToolQuery].(schema)
+		if !ok {
+			continue
+		}
+		known, ok := q["properties"].(schema)
+		if !ok {
+			known = schema{}
+			q["properties"] = known
+		}
+		for _, p := range c.op.Params() {
+			if p.From != "query" {
+				continue
+			}
+			s := schema{"type": "string"}
+			if p.Schema.Doc != "" {
+				s["description"] = p.Schema.Doc
+			}
+			if known[p.Name] == nil || s["description"] != nil {
+				known[p.Name] = s
+			}
+		}
+	}
 }
 
 // querySchema is the object of query parameters, all of them strings.
