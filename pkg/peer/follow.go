@@ -74,7 +74,7 @@ var (
 var Follow = op.Declare(op.Meta{
 	ID: "peer.follow.add", Method: "PUT", Path: "/api/peer/follows/{topic_id}", Tool: "peerlookup_follow_topic", ToolCase: "follow=true",
 	ToolText: "Follow a public topic for your inbox (follow true), or stop (follow false). Repeating either is safe. At most ten; an unavailable topic keeps its place until you unfollow it. Following lengthens nothing.",
-	ToolElse: followRequired, Auth: op.Visitor, Scope: Scope, Limit: &followLimit, Summary: "Follow a topic.",
+	ToolElse: followRequired, Auth: op.Visitor, Scope: Scope, Limit: &followLimit, MaxBody: MaxBody, Summary: "Follow a topic.",
 	Faults: []string{"credential_revoked", "topic_unavailable", "follow_limit_reached"}, Contract: "peer.md 3.6, 4.7",
 }, func(c *op.Call, in FollowIn) (FollowOut, error) { return setFollow(c, in.TopicID, true) })
 

@@ -239,7 +239,7 @@ var ReadReceipt = op.Declare(op.Meta{
 }, readReceipt)
 
 func readReceipt(c *op.Call, in ReceiptIn) (ReceiptOut, error) {
-	identity := c.Caller.ID
+	identity := visitorOf(c)
 	if identity == "" {
 		p, ok := readProof(in.Proof)
 		if !ok {

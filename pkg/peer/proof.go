@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"time"
 
+	"guildhall/pkg/caller"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
@@ -69,9 +70,10 @@ func (p proof) spend(c *op.Call, client string, t *topic, key string) {
 // publishing is what happens before a publication is looked at: who writes, with a
 // credential or with a proof, then the key.
 func publishing(c *op.Call, e op.Early) (any, error) {
-	if c.Caller.ID != "" {
+	if visitorOf(c) != "" {
 		return keyed[PublishOut](opPublish)(c, e)
 	}
+	c.Caller = caller.Caller{} // whoever else it may be, here it is nobody yet
 	p, ok := readProof(e.Header(ProofHeader))
 	if !ok {
 		return nil, denied(c)
@@ -94,6 +96,15 @@ func publishing(c *op.Call, e op.Early) (any, error) {
 		err = bootstrapUsed // its record is gone
 	}
 	return answer, err
+}
+
+// visitorOf is the client id of a caller with a visitor's credential. Tokens of the other
+// contexts open other doors, and count for nothing here.
+func visitorOf(c *op.Call) string {
+	if c.Caller.Kind != caller.Visitor {
+		return ""
+	}
+	return c.Caller.ID
 }
 
 // denied refuses a caller without a credential, and says why a credential that was sent is

@@ -130,7 +130,7 @@ type author struct {
 
 // author finds who publishes. A first writer gets a client id.
 func (in *PublishIn) author(c *op.Call, t *topic) (a author, err error) {
-	if t.ClientID = c.Caller.ID; t.ClientID != "" {
+	if t.ClientID = visitorOf(c); t.ClientID != "" {
 		cred, _, err := op.Load[account.Credential](c, account.PeerToken.Row(t.ClientID, ""))
 		return author{until: cred.ExpiresAt}, err
 	}

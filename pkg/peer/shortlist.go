@@ -116,7 +116,7 @@ type candidate struct {
 func (s *selection) check(batch []place) error {
 	var fit []place
 	for _, p := range batch {
-		if p.ClientID != s.c.Caller.ID && s.possible(&p.entry) {
+		if p.ClientID != visitorOf(s.c) && s.possible(&p.entry) {
 			fit = append(fit, p)
 		}
 	}

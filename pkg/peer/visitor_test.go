@@ -2,9 +2,12 @@ package peer
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
+	"guildhall/pkg/account"
+	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
 )
 
@@ -208,5 +211,54 @@ func TestTheSetupTextNamesTheExchange(t *testing.T) {
 	res := w.anyone().get(AuthText, nil, "").Want(200)
 	if res.Raw == nil || res.Raw.ContentType != "text/markdown; charset=utf-8" {
 		t.Errorf("%+v", res.Raw)
+	}
+}
+
+// A token of another context is no credential here.
+func TestTokensOfOtherContextsCountForNothing(t *testing.T) {
+	w := newWorld(t)
+	var v visitor
+	w.Run("bench", func(c *op.Call) (err error) {
+		v = visitor{w: w, ID: c.NewID()}
+		if err := c.Fetch(account.AgentToken.Row(v.ID, "")); err != nil {
+			return err
+		}
+		v.Token, err = account.AgentToken.Issue(c, v.ID, nil, time.Time{})
+		return err
+	})
+	v.do(Publish, nil, ask()).Refused(401, "unauthorized")
+	v.get(ReadUpdates, nil, "own=true").Refused(401, "unauthorized")
+	v.get(ReadReceipt, map[string]string{"key": w.key()}, "").Refused(401, "unauthorized")
+	for i := range 4 {
+		res := w.Do(Publish, optest.Req{Token: v.Token, Header: map[string]string{ProofHeader: proofOf(i)}, Body: ask(object{"idempotency_key": w.key()})})
+		if want := []int{201, 201, 201, 429}[i]; res.Status != want || want == 201 && res.Str("credential") != "pending" {
+			t.Errorf("%d: %s", i, res.Body)
+		}
+	}
+}
+
+// Two connections with one proof make one publication.
+func TestTwinsOfOneProof(t *testing.T) {
+	for i := range size(20, 500) {
+		w := newWorld(t)
+		key, other := w.key(), w.key()
+		var wg sync.WaitGroup
+		var got [4]optest.Res
+		for n := range got {
+			k := []string{key, key, key, other}[n]
+			wg.Go(func() { got[n] = w.first(proofOf(i), k, "a") })
+		}
+		wg.Wait()
+		ids := map[string]bool{}
+		for _, res := range got {
+			if res.Status == 201 {
+				ids[res.Str("topic_id")] = true
+			} else {
+				res.Refused(401, "bootstrap_used")
+			}
+		}
+		if len(ids) != 1 {
+			t.Fatalf("%d topics", len(ids))
+		}
 	}
 }
