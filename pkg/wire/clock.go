@@ -54,6 +54,21 @@ func (c *Clock) Set(t time.Time) error {
 	return nil
 }
 
+// Freeze stops the clock where it stands, unless check refuses that moment.
+func (c *Clock) Freeze(check func(now time.Time) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now
+	if !c.frozen {
+		now = clock.Cut(time.Now())
+	}
+	if err := check(now); err != nil {
+		return err
+	}
+	c.frozen, c.now = true, now
+	return nil
+}
+
 // restore sets a clock that keep wrote down, unless real time has passed it since.
 func (c *Clock) restore(s string) error {
 	t, err := clock.Parse(strings.TrimSpace(s))

@@ -122,26 +122,29 @@ func (x *Exchange) moveClock(ctx context.Context, _ *http.Request, body []byte) 
 	if err := read(body, &in); err != nil {
 		return nil, err
 	}
-	now := x.Clock.Now()
-	target, err := now, error(nil)
+	fired, err := x.Runner.Advance(ctx, func(now time.Time) (time.Time, error) { return moved(now, in.Advance, in.Set) })
+	if errors.Is(err, ErrBack) {
+		err = devError{422, "clock_moves_forward", "The clock only moves forward; it stands at " + clock.Stamp(x.Clock.Now()) + "."}
+	}
+	return map[string]any{"now": clock.Stamp(x.Clock.Now()), "fired": fired}, err
+}
+
+// moved is where a request moves the clock to.
+func moved(now time.Time, advance, set string) (target time.Time, err error) {
 	switch {
-	case in.Advance != "" && in.Set == "":
+	case advance != "" && set == "":
 		var d time.Duration
-		d, err = time.ParseDuration(in.Advance)
+		d, err = time.ParseDuration(advance)
 		target = now.Add(d)
-	case in.Set != "" && in.Advance == "":
-		target, err = clock.Parse(in.Set)
+	case set != "" && advance == "":
+		target, err = clock.Parse(set)
 	default:
-		return nil, bad(`Send {"advance":"36h"} or {"set":"2026-03-08T10:59:00Z"}.`)
+		return now, bad(`Send {"advance":"36h"} or {"set":"2026-03-08T10:59:00Z"}.`)
 	}
 	if err != nil || target.After(now.Add(maxAdvance)) {
-		return nil, bad("That is no time this clock can be moved to.")
+		return now, bad("That is no time this clock can be moved to.")
 	}
-	if target.Before(now) {
-		return nil, devError{422, "clock_moves_forward", "The clock only moves forward; it stands at " + clock.Stamp(now) + "."}
-	}
-	fired, err := x.Runner.Advance(ctx, target)
-	return map[string]any{"now": clock.Stamp(x.Clock.Now()), "fired": fired}, err
+	return target, nil
 }
 
 func (x *Exchange) readClock(ctx context.Context, _ *http.Request, _ []byte) (map[string]any, error) {

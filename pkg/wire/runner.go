@@ -120,14 +120,21 @@ func (r *Runner) drainHeld(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Advance moves the clock to target, firing everything that falls due on the way in due
-// order, each at its own due time, until nothing is left to do. It returns how many
-// timers and effects fired.
-func (r *Runner) Advance(ctx context.Context, target time.Time) (fired int, err error) {
+// Advance moves the clock to the time that to names, given the present one, firing
+// everything that falls due on the way in due order, each at its own due time, until nothing
+// is left to do. It returns how many timers and effects fired. An error of to moves nothing.
+func (r *Runner) Advance(ctx context.Context, to func(now time.Time) (time.Time, error)) (fired int, err error) {
 	r.turn <- struct{}{}
 	defer func() { <-r.turn }()
-	if target.Before(r.Clock.Now()) {
-		return 0, ErrBack
+	var target time.Time
+	err = r.Clock.Freeze(func(now time.Time) (err error) {
+		if target, err = to(now); err == nil && target.Before(now) {
+			err = ErrBack
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
 	}
 	for range maxSteps {
 		next, ok := r.next(ctx)

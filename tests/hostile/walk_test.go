@@ -95,7 +95,7 @@ func (c *thrown) String() string {
 }
 
 func (w *world) advance(d time.Duration) {
-	if _, err := w.x.Runner.Advance(w.t.Context(), w.x.Clock.Now().Add(d)); err != nil {
+	if _, err := w.x.Runner.Advance(w.t.Context(), func(now time.Time) (time.Time, error) { return now.Add(d), nil }); err != nil {
 		w.t.Error(err)
 	}
 	w.store.taken()
