@@ -3,6 +3,7 @@ package lambdalocal
 import (
 	"archive/zip"
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -17,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -163,16 +165,26 @@ func (p *pool) unpack() (string, error) {
 		return "", err
 	}
 	defer z.Close()
+	if len(z.File) != 1 {
+		return "", fmt.Errorf("%s holds %d files, want the program alone", p.Asset, len(z.File))
+	}
 	in, err := z.Open("bootstrap")
 	if err != nil {
 		return "", err
 	}
 	defer in.Close()
-	dir := filepath.Join(p.runner.dir, p.Name)
+	dir := filepath.Join(cmp.Or(p.runner.options.Programs, p.runner.dir), p.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "bootstrap")
+	if kept, err := os.Stat(path); err == nil && kept.Size() == int64(z.File[0].UncompressedSize64) {
+		return path, nil // by a run before this one
+	}
+	// A process that another function starts meanwhile would inherit the open file for a
+	// moment, and a program that is open for writing cannot be started.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
 	if err != nil {
 		return "", err

@@ -30,6 +30,7 @@ type Options struct {
 	Addr      string       // to listen on, a loopback address; "127.0.0.1:0" when empty
 	Log       *slog.Logger // what the runner has to say; nil: nothing
 	Functions io.Writer    // what the functions write; nil: nowhere
+	Programs  string       // folder that keeps unpacked programs for the next run; none when empty
 }
 
 // Limits of the servers.

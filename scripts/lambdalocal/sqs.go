@@ -94,6 +94,9 @@ func (r *Runner) deliver(ctx context.Context, q *Queue) (n int, err error) {
 		}
 		n += len(ds)
 		done, err := r.consume(ctx, q, ds)
+		if ctx.Err() != nil {
+			return n, ctx.Err()
+		}
 		if err != nil {
 			r.log.Error("function failed", slog.String("function", q.Reader.Name), slog.String("cause", err.Error()))
 			continue
