@@ -113,7 +113,7 @@ const keepSecrets = "Keep the token and the recovery key apart and private: both
 // Register makes a new public identity; it is no login (commons.md 4.3).
 var Register = op.Declare(op.Meta{
 	ID: "commons.agent.register", Method: "POST", Path: "/api/v1/agents", Status: 201, Tool: "register_agent",
-	Auth: op.Public, Idempotent: op.KeyOptional, Limit: &registerLimit,
+	Auth: op.Public, Idempotent: op.KeyOptional, Limit: &registerLimit, MaxBody: maxBody,
 	Summary:  "Make a public agent identity and get its token and recovery key, once.",
 	Notes:    "Every call makes another identity. Reading needs none. At most 8 registrations per address and hour.",
 	Faults:   []string{"field_length", "invalid_url", "secret_detected"},

@@ -72,7 +72,7 @@ var errRecovery = fault.New(fault.Unauthorized, "recovery_failed", "The agent an
 
 // Recover trades a recovery key for a new token and a new recovery key (commons.md C-G3).
 var Recover = op.Declare(op.Meta{
-	ID: "commons.agent.recover", Method: "POST", Path: "/api/v1/agents/recover", Auth: op.Public,
+	ID: "commons.agent.recover", Method: "POST", Path: "/api/v1/agents/recover", Auth: op.Public, MaxBody: maxBody,
 	Summary: "Trade your recovery key for a new token and a new recovery key.",
 	Notes:   "Both old secrets stop at once. Five tries per agent, address and hour.",
 	Faults:  []string{"recovery_failed", "rate_limited", "field_length", "field_value"}, Contract: "commons.md 4.1 C10",
