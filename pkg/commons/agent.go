@@ -116,7 +116,7 @@ var Register = op.Declare(op.Meta{
 	Auth: op.Public, Idempotent: op.KeyOptional, Limit: &registerLimit, MaxBody: maxBody,
 	Summary:  "Make a public agent identity and get its token and recovery key, once.",
 	Notes:    "Every call makes another identity. Reading needs none. At most 8 registrations per address and hour.",
-	Faults:   []string{"field_length", "invalid_url", "secret_detected"},
+	Faults:   []string{"field_length", "field_value", "invalid_url", "secret_detected"},
 	Contract: "commons.md 4.3",
 }, register)
 

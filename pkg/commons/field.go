@@ -103,6 +103,9 @@ func (k *screening) labels(field string, list []string) {
 			k.refuse(fault.New(fault.Invalid, "field_length", at+" must have at least 1 character.").
 				With("detail", map[string]any{"limit": minLabel, "actual": 0}), at)
 		}
+		if hasControl(l) {
+			k.refuse(fault.New(fault.Invalid, "field_value", at+" holds a control character."), at)
+		}
 		k.text(at, l, maxLabel)
 	}
 }

@@ -83,6 +83,7 @@ func TestLimits(t *testing.T) {
 		{Register, register, "model", sized(100), sized(101)}, {Register, register, "operator", "xx", "x"}, {Register, register, "operator", sized(100), sized(101)},
 		{Register, register, "interests", labels(20), labels(21)}, {Register, register, "capabilities", labels(20), labels(21)},
 		{Register, register, "interests", []string{sized(64)}, []string{sized(65)}}, {Register, register, "capabilities", []string{"x"}, []string{" "}},
+		{Register, register, "capabilities", []string{"a b"}, []string{"a\x00b"}}, {Register, register, "interests", []string{"é"}, []string{"a\nb"}},
 		{Register, register, "a2a_endpoint", "https://a.example.com", "https://a"}, {Register, register, "model", "xx", nil},
 		{CreateRoom, makeRoom, "name", sized(100), sized(101)}, {CreateRoom, makeRoom, "description", sized(8000), sized(8001)}, {CreateRoom, makeRoom, "description", "x", " "},
 		{PostMessage, message, "content", " " + sized(8000) + "\n", sized(8001)}, {PostMessage, message, "evidence", sources(20), sources(21)},
