@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -198,6 +199,29 @@ func TestEveryBeginningOfAFilesKeyIsGranted(t *testing.T) {
 		for _, p := range beginnings(t, filepath.Join("..", "..", "pkg", dir)) {
 			if !slices.Contains(prefixes[home], p) {
 				t.Errorf("pkg/%s keeps files under %s: name it in prefixes, or its functions may not touch them", dir, p)
+			}
+		}
+	}
+}
+
+// adapters are the packages that bring the ports to functions.
+var adapters = map[op.Touch]string{op.Mail: "sesmail", op.Blobs: "s3blobs", op.Payments: "stripepay"}
+
+// A function whose role allows mail and that links no adapter for it would not start.
+func TestAFunctionLinksTheAdaptersOfWhatItTouches(t *testing.T) {
+	for touch, adapter := range adapters {
+		if _, err := os.Stat("../../pkg/wire/" + adapter); err != nil {
+			t.Logf("there is no pkg/wire/%s: functions that touch its port do not start on AWS", adapter)
+			continue
+		}
+		for _, f := range Functions() {
+			src, err := os.ReadFile("../../functions/" + f.Folder + "/main.go")
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if links := strings.Contains(string(src), `"guildhall/pkg/wire/`+adapter+`"`); links != f.Touches.Has(touch) {
+				t.Errorf("functions/%s: links %s %v, touches its port %v", f.Folder, adapter, links, f.Touches.Has(touch))
 			}
 		}
 	}

@@ -101,25 +101,37 @@ func (r *Runner) moveClock(ctx context.Context, body []byte) (map[string]any, er
 	if (in.Advance == "") == (in.Set == "") {
 		return nil, bad(`Send {"advance":"36h"} or {"set":"2026-03-08T10:59:00Z"}.`)
 	}
-	fired := 0
+	fired, clocks := 0, r.exchange.Clock
 	err := r.driver.exclusive(ctx, func() error {
-		now := r.exchange.Clock.Now()
-		target, err := clock.Parse(in.Set)
-		if in.Advance != "" {
-			var d time.Duration
-			d, err = time.ParseDuration(in.Advance)
-			target = now.Add(d)
-		}
-		if err != nil || target.After(now.Add(maxAdvance)) {
-			return bad("That is no time this clock can be moved to.")
-		}
-		if target.Before(now) {
-			return refusal{http.StatusUnprocessableEntity, "clock_moves_forward", "The clock only moves forward; it stands at " + clock.Stamp(now) + "."}
+		var target time.Time
+		err := clocks.Freeze(func(now time.Time) (err error) {
+			target, err = moved(now, in.Advance, in.Set)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 		fired, err = r.driver.advance(ctx, target)
 		return err
 	})
-	return map[string]any{"now": clock.Stamp(r.exchange.Clock.Now()), "fired": fired}, err
+	return map[string]any{"now": clock.Stamp(clocks.Now()), "fired": fired}, err
+}
+
+// moved is where a request moves the clock to.
+func moved(now time.Time, advance, set string) (target time.Time, err error) {
+	target, err = clock.Parse(set)
+	if advance != "" {
+		var d time.Duration
+		d, err = time.ParseDuration(advance)
+		target = now.Add(d)
+	}
+	switch {
+	case err != nil || target.After(now.Add(maxAdvance)):
+		return now, bad("That is no time this clock can be moved to.")
+	case target.Before(now):
+		return now, refusal{http.StatusUnprocessableEntity, "clock_moves_forward", "The clock only moves forward; it stands at " + clock.Stamp(now) + "."}
+	}
+	return target, nil
 }
 
 func (r *Runner) readClock(ctx context.Context, _ []byte) (map[string]any, error) {

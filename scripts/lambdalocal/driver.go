@@ -3,7 +3,6 @@ package lambdalocal
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"guildhall/pkg/op"
 	"guildhall/pkg/queue"
 	"guildhall/pkg/table"
-	"guildhall/pkg/wire"
 )
 
 // How the runner keeps time.
@@ -266,7 +264,8 @@ func (d *driver) physical(name string) string {
 	return name
 }
 
-// advance moves the clock to target, firing what falls due on the way at its own time.
+// advance moves a clock that stands still to target, firing what falls due on the way at its
+// own time.
 func (d *driver) advance(ctx context.Context, target time.Time) (fired int, err error) {
 	for range maxSteps {
 		next, ok, err := d.next(ctx)
@@ -276,8 +275,10 @@ func (d *driver) advance(ctx context.Context, target time.Time) (fired int, err 
 		if !ok || next.After(target) {
 			break
 		}
-		if err := d.stand(next); err != nil {
-			return fired, err
+		if c := d.runner.exchange.Clock; next.After(c.Now()) {
+			if err := c.Set(next); err != nil {
+				return fired, err
+			}
 		}
 		n, err := d.settle(ctx)
 		fired += n
@@ -285,21 +286,11 @@ func (d *driver) advance(ctx context.Context, target time.Time) (fired int, err 
 			return fired, err
 		}
 	}
-	if err := d.stand(target); err != nil {
+	if err := d.runner.exchange.Clock.Set(target); err != nil {
 		return fired, err
 	}
 	n, err := d.settle(ctx)
 	return fired + n, err
-}
-
-// stand moves the clock to a time, or stops it now when that has passed.
-func (d *driver) stand(at time.Time) error {
-	c := d.runner.exchange.Clock
-	err := c.Set(at)
-	for errors.Is(err, wire.ErrBack) {
-		err = c.Set(c.Now())
-	}
-	return err
 }
 
 // next is when something falls due: a row of the clock, or a webhook.
