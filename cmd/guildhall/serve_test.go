@@ -77,6 +77,18 @@ func TestAServeKilledInTheMiddleOfAHireGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
+func TestASecondServerOnOneDirectoryIsRefusedWithTheReason(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, "serve", "--data", dir, "--addr", "127.0.0.1:0")
+	var out, errs bytes.Buffer
+	status := run(context.Background(), []string{"serve", "--data", dir, "--addr", "127.0.0.1:0"}, &out, &errs)
+	if status != 1 || !strings.Contains(errs.String(), "another server is using "+dir) || out.Len() > 0 {
+		t.Errorf("ended with %d: %s%s", status, out.String(), errs.String())
+	}
+	p.kill(t)
+	start(t, "serve", "--data", dir, "--addr", "127.0.0.1:0")
+}
+
 func TestServeDrainsAndEndsWithZeroOnSIGTERM(t *testing.T) {
 	p := start(t, "serve", "--memory", "--addr", "127.0.0.1:0")
 	res, err := http.Get(p.base + "/api/bench/protocol")

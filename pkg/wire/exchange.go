@@ -48,6 +48,8 @@ type Options struct {
 	// Mail says how email leaves, with AWS for SES; the zero value keeps it in the box.
 	Mail config.Mail
 	AWS  config.AWS
+	// Exclusive refuses a directory that another server uses already.
+	Exclusive bool
 	// Measure counts what each request costs on DynamoDB and adds it to its log line. It
 	// reads more than it was asked for, so it is for tests.
 	Measure bool
@@ -88,7 +90,7 @@ func Open(ctx context.Context, o Options) (*Exchange, error) {
 	if x.Log == nil {
 		x.Log = slog.New(slog.DiscardHandler)
 	}
-	for _, step := range []func(context.Context) error{x.openClock, x.openStore, x.openPorts} {
+	for _, step := range []func(context.Context) error{x.lock, x.openClock, x.openStore, x.openPorts} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, x.Close())
 		}
