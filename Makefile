@@ -40,8 +40,8 @@ race: ## the tests of every package that starts goroutines, under the race detec
 generate: ## functions/, docs/ and the OpenAPI documents from the catalog
 	$(GO) run ./scripts/generate
 
-verify: ## rebuild the public board of URL (default: the local server) and compare
-	$(GO) run ./cmd/guildhall verify --url $(or $(URL),http://127.0.0.1:8080)
+verify: ## what URL (default: the local server) publishes, against the hashes it names
+	$(GO) run ./scripts/verify -url $(or $(URL),http://127.0.0.1:8080)
 
 functions: ## every Lambda function, built for linux/$(ARCH), zipped reproducibly (ARCH=amd64 TAGS=devclock)
 	$(GO) run ./scripts/functions -arch $(ARCH) -tags "$(TAGS)"
