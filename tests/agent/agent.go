@@ -13,8 +13,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -85,12 +87,16 @@ func (a *Agent) send(method, url, token string, body any) (int, object, error) {
 	return res.StatusCode, out, err
 }
 
-// learn keeps every named value of an answer; of a list, those of its first entry.
+// learn keeps every named value of an answer; of a list, those of its first entry. What a
+// thing says of itself counts more than what is said under the same name further down, its
+// history for one.
 func (a *Agent) learn(v any) {
 	switch v := v.(type) {
 	case object:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			a.learn(v[name])
+		}
 		for name, e := range v {
-			a.learn(e)
 			if e != nil {
 				a.seen[name] = e
 			}

@@ -18,12 +18,18 @@ type generator struct {
 // named finds a name of an earlier answer at the beginning of a description.
 var named = regexp.MustCompile(`^([a-z]+(?:_[a-z]+)+)\b`)
 
+// says is what the table has for a description.
+func (a *Agent) says(description string) (any, bool) {
+	v, ok := a.table[description]
+	if s, _ := v.(string); strings.HasPrefix(s, "$") {
+		return a.compute(s), true
+	}
+	return v, ok
+}
+
 // known is a value that a description asks for.
 func (g *generator) known(description string) (any, bool) {
-	if v, ok := g.agent.table[description]; ok {
-		if s, _ := v.(string); strings.HasPrefix(s, "$") {
-			return g.agent.compute(s), true
-		}
+	if v, ok := g.agent.says(description); ok {
 		return v, true
 	}
 	if m := named.FindStringSubmatch(description); m != nil {
@@ -215,6 +221,8 @@ func (a *Agent) compute(what string) any {
 		return a.assertion()
 	case "$fresh":
 		return a.fresh()
+	case "$fresh name":
+		return strings.ToLower(a.fresh())
 	case "$price":
 		return total
 	case "$each":

@@ -106,6 +106,9 @@ func (r *Reader) value(name string, s object, wishes []string) any {
 	case "boolean":
 		return true
 	}
+	if v, ok := r.says(words); ok {
+		return v
+	}
 	if v := r.remembered(name); v != nil && !strings.Contains(words, "<") { // a form with blanks is filled in anew
 		return v
 	}
@@ -121,7 +124,7 @@ func (r *Reader) remembered(name string) any {
 		return v
 	}
 	near := ""
-	for have := range r.seen {
+	for _, have := range slices.Sorted(maps.Keys(r.seen)) {
 		if strings.HasSuffix(have, "_"+name) {
 			return r.seen[have]
 		}
@@ -129,7 +132,10 @@ func (r *Reader) remembered(name string) any {
 			near = have
 		}
 	}
-	return r.seen[near]
+	if v, ok := r.seen[near]; ok {
+		return v
+	}
+	return r.part(name)
 }
 
 // text writes what the words about a field ask for.

@@ -84,15 +84,13 @@ func TestTwoAgentsThatKnowOnlyTheAddressHandATaskOver(t *testing.T) {
 	}
 }
 
-// The reader's source names no tool and no field of ours.
+// The readers' source and their plan of help name no tool and no field of ours, and no path
+// but the endpoint's.
 func TestTheReaderKnowsNothingBeforehand(t *testing.T) {
-	b, err := os.ReadFile("handoff.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	var names []string
 	for _, d := range catalog.Doors() {
 		for _, o := range catalog.Behind(d) {
-			names := []string{o.Tool}
+			names = append(names, o.Tool)
 			for _, p := range o.Params() {
 				names = append(names, p.Name)
 			}
@@ -101,10 +99,25 @@ func TestTheReaderKnowsNothingBeforehand(t *testing.T) {
 					names = append(names, p.Name)
 				}
 			}
-			for _, n := range names {
-				if strings.Contains(n, "_") && regexp.MustCompile(`\b`+regexp.QuoteMeta(n)+`\b`).Match(b) {
-					t.Errorf("the reader knows %s", n)
-				}
+		}
+	}
+	for _, file := range []string{"handoff.go", "help.go", "help_test.go"} {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("[\"`](/[a-z][^\"`]*)").FindAllSubmatch(b, -1) {
+			if string(m[1]) != "/mcp/help" {
+				t.Errorf("%s knows the path %s", file, m[1])
+			}
+		}
+		for _, n := range names {
+			// A word of plain English is no knowledge of ours, unless a plan of help quotes it.
+			if strings.HasPrefix(file, "help") && bytes.Contains(b, []byte(`"`+n+`"`)) {
+				t.Errorf("%s names %s", file, n)
+			}
+			if strings.ContainsAny(n, "_ABCDEFGHIJKLMNOPQRSTUVWXYZ") && regexp.MustCompile(`\b`+regexp.QuoteMeta(n)+`\b`).Match(b) {
+				t.Errorf("%s knows %s", file, n)
 			}
 		}
 	}
