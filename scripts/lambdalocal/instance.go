@@ -24,11 +24,11 @@ import (
 
 // Limits of functions.
 const (
-	maxInstances = 8        // of one function at once, where the template reserves none
-	maxPayload   = 6 << 20  // bytes of an event and of an answer, as on AWS
-	maxProgram   = 50 << 20 // bytes of a bootstrap
-	maxLogLine   = 64 << 10 // bytes of a line a function writes
-	lastWords    = 300      // bytes of the last line that an error repeats
+	maxInstances = 8         // of one function at once, where the template reserves none
+	maxPayload   = 6 << 20   // bytes of an event and of an answer, as on AWS
+	maxProgram   = 250 << 20 // bytes of a bootstrap: what Lambda unpacks at most
+	maxLogLine   = 64 << 10  // bytes of a line a function writes
+	lastWords    = 300       // bytes of the last line that an error repeats
 )
 
 // pool is the instances of one function.
@@ -167,6 +167,9 @@ func (p *pool) unpack() (string, error) {
 	defer z.Close()
 	if len(z.File) != 1 {
 		return "", fmt.Errorf("%s holds %d files, want the program alone", p.Asset, len(z.File))
+	}
+	if n := z.File[0].UncompressedSize64; n > maxProgram {
+		return "", fmt.Errorf("the program in %s has %d bytes, at most %d", p.Asset, n, maxProgram)
 	}
 	in, err := z.Open("bootstrap")
 	if err != nil {

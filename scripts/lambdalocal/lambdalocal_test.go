@@ -152,12 +152,16 @@ func TestAReservationThrottlesWhatIsBeyondIt(t *testing.T) {
 	arrived, leave := make(chan bool), make(chan bool)
 	place := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- true; <-leave }))
 	defer place.Close()
-	done := make(chan int)
+	done := make(chan int, 1)
 	go func() {
 		status, _, _ := ask(t, r, "GET", "/m?"+place.URL, "")
 		done <- status
 	}()
-	<-arrived
+	select {
+	case <-arrived:
+	case status := <-done:
+		t.Fatalf("the first call came back without meeting anybody: %d", status)
+	}
 	if status, _, _ := ask(t, r, "GET", "/m?"+place.URL, ""); status != 503 {
 		t.Errorf("the second call: %d", status)
 	}

@@ -229,7 +229,7 @@ func (d *deployed) function(name string, more map[string]any, allowed ...string)
 		statements = append(statements, map[string]any{"Effect": "Allow", "Action": a, "Resource": map[string]any{"Fn::Sub": resource}})
 	}
 	d.add(name+"Role", "AWS::IAM::Role", map[string]any{"Policies": []any{map[string]any{"PolicyDocument": map[string]any{"Statement": statements}}}})
-	p := map[string]any{"FunctionName": "hall-" + name, "Code": map[string]any{"S3Key": "code.zip"}, "Timeout": 3, "MemorySize": 128,
+	p := map[string]any{"FunctionName": "hall-" + name, "Code": map[string]any{"S3Key": "code.zip"}, "Timeout": 20, "MemorySize": 128,
 		"Role": map[string]any{"Fn::GetAtt": []any{name + "Role", "Arn"}}, "Environment": map[string]any{"Variables": map[string]any{part: name}}}
 	for k, v := range more {
 		p[k] = v
