@@ -21,7 +21,7 @@ var (
 	NotOffered   = fault.New(fault.Invalid, "verdict_not_offered", "This step takes a yes or a decline, not a request for changes.").At("verdict")
 	RoundsUsed   = fault.New(fault.Conflict, "rounds_used_up", "You have asked for changes as often as this step allows. You can approve, decline, or write in the thread.")
 	ReasonNeeded = fault.New(fault.Invalid, "reason_required", "Say what should change.").At("reason")
-	ScoreNeeded  = fault.New(fault.Invalid, "score_required", "Approving the finish line needs a score from 1 to 10.").At("score")
+	ScoreNeeded  = fault.New(fault.Invalid, "score_required", "The approval that ends the deal needs a score from 1 to 10.").At("score")
 	ScoreOutside = fault.New(fault.Invalid, "score_invalid", "The score is a whole number from 1 to 10.").At("score")
 )
 
@@ -31,7 +31,7 @@ const MaxScore = 10
 // Answer is the person's one motion on an open ask.
 type Answer struct {
 	Verdict string
-	// Score is 1..10 on the approval of FINISH, 0 when it was not sent.
+	// Score is 1..10 on the approval of FINISH or of a timed delivery, 0 when it was not sent.
 	Score int
 	// Grant tells that approving mints a grant; Files how many files are handed over.
 	Grant bool
@@ -47,7 +47,7 @@ func (d *Deal) CanAnswer(s *Step, a Answer) error {
 		return NotOffered
 	case a.Verdict == RequestChanges && s.RoundsLeft() == 0:
 		return RoundsUsed
-	case a.Verdict == Approve && s.Kind == Finish && a.Score == 0:
+	case a.Verdict == Approve && s.Final() && a.Score == 0:
 		return ScoreNeeded
 	case a.Score < 0 || a.Score > MaxScore:
 		return ScoreOutside

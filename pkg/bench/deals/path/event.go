@@ -41,6 +41,8 @@ type Event struct {
 	Reason    string `json:"reason,omitempty"`
 	Test      string `json:"test,omitempty"`
 	Exception string `json:"exception,omitempty"`
+	// Schedule is the timed delivery that was handed over.
+	Schedule string `json:"schedule,omitempty"`
 	// Overtaken reminders are recorded, not mailed: a later one came due before anybody
 	// could send them.
 	Overtaken bool `json:"overtaken,omitempty"`
@@ -203,7 +205,7 @@ func (d *Deal) foldStep(e Event) error {
 			return errState
 		}
 		d.leave(e.At)
-		s.Round = e.N
+		s.Round, s.Schedule = e.N, ""
 		return d.foldOpened(s, e, Waiting)
 	case record.AskOpened:
 		if s.State != Working && (s.State != Queued || s.Kind != Finish) || s.State == Queued && d.Open() != nil {
@@ -213,6 +215,8 @@ func (d *Deal) foldStep(e Event) error {
 		s.State, s.WaitingSince, d.Reminded = Waiting, e.At, 0
 	case record.OutcomeFiled:
 		s.Version, s.Items = e.N, 0
+	case record.ScheduleFiled:
+		s.Version, s.Items, s.Schedule = e.N, 0, e.Schedule
 	case ItemAttached, record.ArtifactFiled:
 		s.Items++
 	case record.StepApproved:
@@ -222,7 +226,7 @@ func (d *Deal) foldStep(e Event) error {
 		s.Before, s.Restated, s.OddsAt, s.OddsN = s.Restated, &odds, e.At, s.OddsN+1
 	case MessagePosted:
 		s.fold(e)
-	case FlagFiled, record.MaterialsReleased, record.GrantMinted, record.GrantRevoked, record.GrantSwapped:
+	case FlagFiled, record.MaterialsReleased, record.GrantMinted, record.GrantRevoked, record.GrantSwapped, record.ScheduleApproved:
 	default:
 		return fmt.Errorf("path: unknown event %q", e.Word)
 	}
@@ -239,7 +243,7 @@ func (d *Deal) foldOpened(s *Step, e Event, from string) error {
 }
 
 func (d *Deal) foldApproved(s *Step, e Event) error {
-	if s.State != Waiting {
+	if s.State != Waiting && !d.packaged(s) {
 		return errState
 	}
 	d.leave(e.At)

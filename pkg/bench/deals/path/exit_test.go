@@ -55,7 +55,7 @@ func shape(d *path.Deal) string {
 	var b strings.Builder
 	fmt.Fprint(&b, d.Status, d.EndCause, d.Pulse.Percent, min(d.Pulse.Misses, path.ReviewMisses+1), d.Review.Open, d.StaleInRow, d.Reminded, d.Warned)
 	for _, s := range d.Steps {
-		fmt.Fprint(&b, "|", s.State, s.Round, s.Version > 0)
+		fmt.Fprint(&b, "|", s.State, s.Round, s.Version > 0, s.Schedule)
 	}
 	return b.String()
 }
@@ -79,6 +79,7 @@ func moves(d *path.Deal, now time.Time) []func(*path.Deal) (time.Time, error) {
 		at(func(d *path.Deal) error { return d.Sign(now, true) }),
 		at(func(d *path.Deal) error { return d.CheckIn(now, min(100, d.Pulse.Percent+25)) }),
 		at(func(d *path.Deal) error { _, err := d.File(now, "document"); return err }),
+		at(func(d *path.Deal) error { _, err := d.FileSchedule(now, "schedule"); return err }),
 		func(d *path.Deal) (time.Time, error) {
 			due, _, ok := d.Next()
 			if !ok {

@@ -74,16 +74,22 @@ func signed(t testing.TB, d *path.Deal, at time.Time) *path.Deal {
 // work pulses to 100 % and files at a time.
 func work(t testing.TB, d *path.Deal, at time.Time) *path.Step {
 	t.Helper()
-	for _, p := range path.Checkpoints {
-		if err := d.CheckIn(at, p); err != nil {
-			t.Fatal(err)
-		}
-	}
+	pulse(t, d, at)
 	s, err := d.File(at, "document")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// pulse brings the step to 100 %.
+func pulse(t testing.TB, d *path.Deal, at time.Time) {
+	t.Helper()
+	for _, p := range path.Checkpoints {
+		if err := d.CheckIn(at, p); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func approve(t testing.TB, d *path.Deal, at time.Time) {

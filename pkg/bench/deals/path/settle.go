@@ -216,9 +216,29 @@ func (d *Deal) approve(s *Step, at time.Time, cause string, score int) {
 	if s.Cents > 0 {
 		d.emit(Event{Word: record.StepReleased, At: at, Step: s.Number, Cause: cause, Cents: s.Cents})
 	}
-	if s.Kind == Finish {
+	switch {
+	case s.Kind == Finish:
 		d.end(Event{Word: record.TargetResolved, At: at, Cause: Resolved, N: score})
+	case s.Schedule != "":
+		d.approvePackage(s, at, cause, score)
 	}
+}
+
+// approvePackage is the approval of a timed delivery: FINISH is approved with it, and the
+// deal ends. A free deal that was approved by silence lapses instead (bench.md 14).
+func (d *Deal) approvePackage(s *Step, at time.Time, cause string, score int) {
+	d.emit(Event{Word: record.ScheduleApproved, At: at, Step: s.Number, Cause: cause, Schedule: s.Schedule})
+	if cause == ByStale && d.Free() {
+		d.end(Event{Word: record.DealLapsed, At: at, Step: s.Number, Cause: Lapsed})
+		return
+	}
+	d.approve(d.Step(s.Number+1), at, cause, score)
+}
+
+// packaged tells whether a step is the FINISH behind an approved timed delivery.
+func (d *Deal) packaged(s *Step) bool {
+	before := d.Step(s.Number - 1)
+	return s.Kind == Finish && s.State == Queued && before.Schedule != "" && before.State == Approved
 }
 
 // advance opens what follows an approved step.

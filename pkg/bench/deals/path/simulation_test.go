@@ -54,7 +54,7 @@ func TestSimulatedDealsHoldEveryLaw(t *testing.T) {
 // refusals are those of every decider; not_checkpoint and one_ball_violation are refused
 // before the deal is asked, and have tests of their own.
 var refusals = []*fault.Fault{path.NotActive, path.AlreadySigned, path.SignPending, path.RulesUnread, path.NotWorking, path.Backward, path.Skipped,
-	path.OutOfTurn, path.Unfinished, path.NotWaiting, path.NotOffered, path.RoundsUsed, path.ScoreNeeded, path.ThreadClosed, path.ThreadOver}
+	path.OutOfTurn, path.Unfinished, path.NotPackage, path.NotWaiting, path.NotOffered, path.RoundsUsed, path.ScoreNeeded, path.ThreadClosed, path.ThreadOver}
 
 // enough is the proof that the interesting things happened: every edge, every word of
 // a call or a clock and every refusal, 100 times in a run of at least 3,000 deals.
@@ -71,7 +71,7 @@ func enough(t *testing.T, seen map[string]int) {
 	}
 	for _, w := range []record.Word{path.SignReminded, path.TimeWarned, path.ReviewOpened, path.ReviewClosed, record.AskReminded, record.AgentCheckinOverdue,
 		record.AskChangesRequested, record.OddsRestated, path.TimeRestored, path.FlagFiled, path.ItemAttached,
-		record.IntegrityDecided, record.ScoresVoided} {
+		record.IntegrityDecided, record.ScoresVoided, record.ScheduleFiled, record.ScheduleApproved} {
 		want = append(want, "word "+string(w))
 	}
 	for _, f := range refusals {
@@ -186,9 +186,12 @@ func (s *sim) act() (string, error) {
 			p = min(100, d.Pulse.Percent+25)
 		}
 		return "pulse", d.CheckIn(s.now, p)
-	case k < 18:
+	case k < 17:
 		_, err := d.File(s.now, "document")
 		return "file", err
+	case k == 17:
+		_, err := d.FileSchedule(s.now, "schedule")
+		return "schedule", err
 	case k == 18:
 		_, err := d.Attach(s.now, path.ItemAttached)
 		return "attach", err
@@ -227,6 +230,9 @@ func (s *sim) goOn(open *path.Step) (string, error) {
 	switch {
 	case open.State == path.Working && d.Pulse.Percent < 100:
 		return "pulse", d.CheckIn(s.now, d.Pulse.Percent+25)
+	case open.State == path.Working && s.r.IntN(4) > 0 && open.Ask == proposal.Approve && open.Number == len(d.Steps)-1 || open.State == path.Working && s.r.IntN(9) == 0:
+		_, err := d.FileSchedule(s.now, "schedule")
+		return "schedule", err
 	case open.State == path.Working:
 		_, err := d.File(s.now, "document")
 		return "file", err
@@ -321,7 +327,11 @@ func (s *sim) law(d *path.Deal, e path.Event) {
 			wrong("a pick was dropped within 48 hours")
 		}
 	case record.StepApproved:
-		if e.Cause == path.ByStale && !e.At.Equal(st.WaitingSince.Add(14*day)) {
+		if st.State == path.Queued { // FINISH, in one motion with a timed delivery
+			if before := d.Steps[e.Step-2]; before.Schedule == "" || before.State != path.Approved || !before.ApprovedAt.Equal(e.At) {
+				wrong("FINISH was approved by itself")
+			}
+		} else if e.Cause == path.ByStale && !e.At.Equal(st.WaitingSince.Add(14*day)) {
 			wrong("silence counts on day 14")
 		}
 	case record.AskReminded:

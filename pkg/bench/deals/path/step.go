@@ -52,6 +52,8 @@ type Step struct {
 	// without handing over since the last hand-over.
 	Version int `json:"version,omitempty"`
 	Items   int `json:"items,omitempty"`
+	// Schedule is the timed delivery that was handed over last, "" when it was anything else.
+	Schedule string `json:"schedule,omitempty"`
 
 	// Odds: at the bid, the latest restatement, the one before, and how many there are.
 	AtBid    *float64  `json:"at_bid,omitempty"`
@@ -81,6 +83,10 @@ func (s *Step) SelfReport() bool {
 func (s *Step) Reviewable() bool {
 	return !s.SelfReport() && (s.Ask == proposal.Approve || s.Ask == proposal.Choose)
 }
+
+// Final tells whether approving the step as it stands ends the deal: FINISH, or the timed
+// delivery that stands for it.
+func (s *Step) Final() bool { return s.Kind == Finish || s.Schedule != "" }
 
 // RoundsLeft is how many more times the person may ask for changes.
 func (s *Step) RoundsLeft() int {

@@ -20,6 +20,7 @@ var (
 	NotCheckpoint = fault.New(fault.Invalid, "progress_not_a_checkpoint", "Send exactly 0, 25, 50, 75 or 100.").At("progress_percent")
 	OutOfTurn     = fault.New(fault.Invalid, "out_of_turn_filing", "No step of this deal is yours to work on, so nothing can be filed.")
 	OneBall       = fault.New(fault.Invalid, "one_ball_violation", "Only the step you hold takes an outcome.").At("step_ref")
+	NotPackage    = fault.New(fault.Invalid, "schedule_invalid", "A timed delivery is filed on the last step you wrote, and only when that step asks for an approval.")
 	Unfinished    = fault.New(fault.Invalid, "progress_not_100", "File a 100 percent pulse for this step first (rule 100).").FixedBy("POST /api/bench/deals/{deal_id}/check-ins")
 )
 
@@ -76,6 +77,30 @@ func (d *Deal) File(at time.Time, kind string) (*Step, error) {
 		return nil, err
 	}
 	d.emit(Event{Word: record.OutcomeFiled, At: at, Step: s.Number, N: s.Version + 1, Kind: kind})
+	d.emit(Event{Word: record.AskOpened, At: at, Step: s.Number, Due: at.Add(LapseAfter)})
+	return s, nil
+}
+
+// CanSchedule is the step a timed delivery would be filed on: the last one the agent wrote,
+// when it asks for an approval (bench.md 14).
+func (d *Deal) CanSchedule() (*Step, error) {
+	s, err := d.CanFile("", false)
+	if err != nil {
+		return nil, err
+	}
+	if s.Kind != Execution || d.Step(s.Number+1).Kind != Finish || s.Ask != proposal.Approve {
+		return nil, NotPackage
+	}
+	return s, nil
+}
+
+// FileSchedule hands the step over as a timed delivery: its approval ends the deal.
+func (d *Deal) FileSchedule(at time.Time, schedule string) (*Step, error) {
+	s, err := d.CanSchedule()
+	if err != nil {
+		return nil, err
+	}
+	d.emit(Event{Word: record.ScheduleFiled, At: at, Step: s.Number, N: s.Version + 1, Schedule: schedule})
 	d.emit(Event{Word: record.AskOpened, At: at, Step: s.Number, Due: at.Add(LapseAfter)})
 	return s, nil
 }
