@@ -9,6 +9,7 @@ import (
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/registry"
@@ -44,6 +45,7 @@ var parts = []Part{
 	{Path: "bench/desk", Context: "bench", Operations: desk.Operations},
 	{Path: "bench/bids", Context: "bench", Operations: bids.Operations, Timers: bids.Timers},
 	{Path: "bench/deals", Context: "bench", Operations: deals.Operations, Timers: deals.Timers, Effects: deals.Effects},
+	{Path: "bench/delivery", Context: "bench", Operations: delivery.Operations},
 	{Path: "bench/steward", Context: "bench", Operations: steward.Operations, Timers: steward.Timers},
 	{Path: "help", Context: "help", Operations: help.Operations, Timers: help.Timers},
 	{Path: "peer", Context: "peer", Operations: peer.Operations},

@@ -6,6 +6,7 @@ package main
 import (
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/catalog/door"
@@ -30,7 +31,7 @@ func main() {
 		desk.Me,
 		deals.ReadMessages,
 		deals.Reply,
-		deals.File,
+		delivery.File,
 		deals.OnboardingLink,
 		registry.AckPing,
 		bids.ReadAnswers,

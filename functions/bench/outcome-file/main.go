@@ -4,8 +4,8 @@
 package main
 
 import (
-	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/wire/lambda"
 )
 
-func main() { lambda.Serve(deals.File) }
+func main() { lambda.Serve(delivery.File) }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
 )
@@ -44,7 +45,7 @@ func TestWhatDealsCost(t *testing.T) {
 	check(deals.Write, person(step("2"), m{"body": "Hello"}), 2, 0, 1)
 	check(deals.Reply, agent(step("2"), m{"reply": "Hello"}), 1, 0, 1)
 	check(deals.ReadMessages, agent(step("2"), nil), 1, 1, 0)
-	check(deals.File, agent(d.paths(), note), 2, 0, 1)
+	check(delivery.File, agent(d.paths(), note), 2, 0, 1)
 	check(deals.SaveDraft, person(step("2"), m{"responses": []m{{"block_number": 1, "value": m{"choice": "a"}}}}), 2, 1, 1)
 	check(deals.ReadDeal, person(d.paths(), nil), 1, 0, 0)
 	check(deals.ReadStep, person(step("2"), nil), 2, 1, 0) // and the documents that were filed

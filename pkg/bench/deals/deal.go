@@ -50,8 +50,10 @@ func child(deal, sk string) table.Key { return table.Key{PK: "bench.DEAL#" + dea
 // PlanKey is the row of a deal's plan.
 func PlanKey(deal string) table.Key { return child(deal, "PLAN") }
 
+// DocKey is the row of what is kept of an outcome.
+func DocKey(deal, receipt string) table.Key { return child(deal, "DOC#"+receipt) }
+
 func answersKey(deal string) table.Key                { return child(deal, "ANSWERS") }
-func docKey(deal, receipt string) table.Key           { return child(deal, "DOC#"+receipt) }
 func stepPrefix(number int) string                    { return fmt.Sprintf("STEP#%02d#", number) }
 func oddsKey(deal string, n int) table.Key            { return child(deal, stepPrefix(n)+"ODDS") }
 func respKey(deal string, n int) table.Key            { return child(deal, stepPrefix(n)+"RESP") }

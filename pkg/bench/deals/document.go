@@ -1,28 +1,6 @@
 package deals
 
-import (
-	"encoding/json"
-	"strconv"
-	"strings"
-	"time"
-
-	"guildhall/pkg/bench/deals/path"
-	"guildhall/pkg/bench/proposal"
-	"guildhall/pkg/fault"
-	"guildhall/pkg/text"
-)
-
-// Limits of an outcome document (bench.md 13.3).
-const (
-	MaxDocumentBlocks = 40
-	MaxDocumentTitle  = 200  // characters
-	MaxDocumentText   = 1000 // characters of a heading or paragraph
-	MaxBullets        = 12
-	MaxBullet         = 200 // characters
-	MaxImages         = 6
-	MaxAlt            = 300 // characters
-	youtubeID         = 11  // characters
-)
+import "strings"
 
 // Document is a sectioned delivery.
 type Document struct {
@@ -43,135 +21,12 @@ type Block struct {
 	Date      string   `json:"date,omitempty"`       // day
 }
 
-func badDocument(where, why string) error {
-	return fault.New(fault.Invalid, "document_invalid", why).At(where)
-}
-
-// ParseDocument checks an outcome document; images names the uploads it may show. The
-// refusal says what is wrong and where.
-func ParseDocument(raw json.RawMessage, images map[string]bool) (*Document, error) {
-	var d Document
-	if err := json.Unmarshal(raw, &d); err != nil {
-		return nil, badDocument("document", "A document is {title?, blocks: [...]}.")
-	}
-	d.Title = text.Normalize(d.Title)
-	if text.Len(d.Title) > MaxDocumentTitle {
-		return nil, badDocument("document.title", "The title is at most 200 characters.")
-	}
-	if len(d.Blocks) < 1 || len(d.Blocks) > MaxDocumentBlocks {
-		return nil, badDocument("document.blocks", "A document has 1 to 40 blocks.")
-	}
-	shown := 0
-	for i := range d.Blocks {
-		b := &d.Blocks[i]
-		if why := b.clean(images); why != "" {
-			return nil, badDocument("document.blocks["+strconv.Itoa(i)+"]", why)
-		}
-		if b.Type == "image" {
-			shown++
-		}
-	}
-	if shown > MaxImages {
-		return nil, badDocument("document.blocks", "A document shows at most 6 images.")
-	}
-	return &d, screenOutcome("document", d.words())
-}
-
-// clean normalises a block, drops what its type does not have, and says what is wrong.
-func (b *Block) clean(images map[string]bool) string {
-	n := Block{Type: b.Type}
-	switch b.Type {
-	case "heading", "paragraph":
-		n.Text = text.Normalize(b.Text)
-		if l := text.Len(n.Text); l < 1 || l > MaxDocumentText {
-			return "The text of a " + b.Type + " is 1 to 1000 characters."
-		}
-	case "bullets":
-		if len(b.Items) < 1 || len(b.Items) > MaxBullets {
-			return "A list has 1 to 12 items."
-		}
-		for _, item := range b.Items {
-			item = text.Normalize(item)
-			if l := text.Len(item); l < 1 || l > MaxBullet {
-				return "An item is 1 to 200 characters."
-			}
-			n.Items = append(n.Items, item)
-		}
-	case "image":
-		n.FileID, n.Alt = strings.ToLower(strings.TrimSpace(b.FileID)), text.Normalize(b.Alt)
-		if !images[n.FileID] {
-			return "file_id must be an upload of this deal."
-		}
-		if text.Len(n.Alt) > MaxAlt {
-			return "The description of an image is at most 300 characters."
-		}
-	case "video":
-		n.YoutubeID, n.Title = b.YoutubeID, text.Normalize(b.Title)
-		if !youtube(n.YoutubeID) || text.Len(n.Title) > MaxDocumentTitle {
-			return "A video names the 11 characters of its youtube_id and a title of at most 200."
-		}
-	case "day":
-		n.Ordinal, n.Title, n.Date = b.Ordinal, text.Normalize(b.Title), b.Date
-		if _, err := time.Parse(time.DateOnly, n.Date); n.Ordinal < 1 || n.Date != "" && err != nil || text.Len(n.Title) > MaxDocumentTitle {
-			return "A day has an ordinal from 1, and at most a title and a date such as 2026-12-01."
-		}
-	default:
-		return "The types are heading, paragraph, bullets, image, video and day."
-	}
-	*b = n
-	return ""
-}
-
-func youtube(s string) bool {
-	if len(s) != youtubeID {
-		return false
-	}
-	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
-// words is every text of the document, for the screens.
-func (d *Document) words() string {
+// Words is every text of the document, for the screens.
+func (d *Document) Words() string {
 	all := []string{d.Title}
 	for _, b := range d.Blocks {
 		all = append(all, b.Text, b.Alt, b.Title)
 		all = append(all, b.Items...)
 	}
 	return strings.Join(all, "\n")
-}
-
-// readDocument checks a document and, on a CHOOSE step, that it does not deliver the
-// options a second time (bench.md 13.4).
-func (in *FileIn) readDocument(s *path.Step, planned *proposal.Step) (*Kept, error) {
-	d, err := ParseDocument(in.Document, nil)
-	if err != nil {
-		return nil, err
-	}
-	if s.Ask == proposal.Choose && restates(d.words(), planned) {
-		return nil, OverDelivery.At("document")
-	}
-	return &Kept{Document: d}, nil
-}
-
-// restates tells whether a text names two or more of the step's options.
-func restates(words string, planned *proposal.Step) bool {
-	if planned == nil {
-		return false
-	}
-	folded, named := squeeze(words), map[string]bool{}
-	for _, b := range planned.HARBlocks {
-		if proposal.Family(b.Format) != proposal.Choose {
-			continue
-		}
-		for _, o := range b.Config.Options {
-			if label := squeeze(o.Label); label != "" && strings.Contains(folded, label) {
-				named[label] = true
-			}
-		}
-	}
-	return len(named) >= 2
-}
-
-// squeeze folds case and white space.
-func squeeze(s string) string {
-	return strings.Join(strings.Fields(strings.ToLower(text.Fold(s))), " ")
 }

@@ -9,6 +9,7 @@ import (
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
@@ -281,7 +282,7 @@ func TestTheSealLaw(t *testing.T) {
 		"bench.step.restate-odds": {"declared_odds": 0.5}, "bench.step.flag": {"blocked": "a", "assuming": "b"}, "bench.step.fail": {"reason": "x"},
 		"bench.deal.withdraw": {"reason": "x", "kind": "compliance"}, "bench.outcome.file": {"note": "x"}, "person.step.answer": {"verdict": "approve"},
 		"person.step.save-draft": {"responses": []m{}}, "person.deal.end": {"reason": "x"}, "person.message.post": {"body": "x"}, "person.bid.accept": {"accept_rules": true}, "person.deal.report": {"text": "x"}, "bench.grant.swap": {"from": "a", "to": "b", "why": "c"}}
-	for _, o := range deals.Operations {
+	for _, o := range slices.Concat(deals.Operations, []*op.Operation{delivery.File}) {
 		token, good := rival, d.agent
 		if o.Auth == op.Person {
 			token, good = stranger, d.person

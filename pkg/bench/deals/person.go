@@ -281,7 +281,7 @@ func (out *StepOut) deliver(c *op.Call, v *view) error {
 	keys := []table.Key{}
 	for _, o := range v.outcomes {
 		if o.Kind == KindText || o.Kind == KindDocument {
-			keys = append(keys, docKey(v.d.ID, o.ID))
+			keys = append(keys, DocKey(v.d.ID, o.ID))
 		}
 	}
 	if err := c.Fetch(keys...); err != nil {
@@ -289,7 +289,7 @@ func (out *StepOut) deliver(c *op.Call, v *view) error {
 	}
 	for i := range v.outcomes {
 		o := v.outcomes[i].view()
-		kept, found, err := op.Load[Kept](c, docKey(v.d.ID, o.ID))
+		kept, found, err := op.Load[Kept](c, DocKey(v.d.ID, o.ID))
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/steward"
 	"guildhall/pkg/bench/wants"
@@ -352,9 +353,9 @@ func (s *sim) choose(d *deal, stored *path.Deal, n int) (*op.Operation, m, strin
 		case o.State == path.Waiting && s.r.IntN(3) > 0:
 			return deals.AnswerStep, s.verdict(o), d.person
 		case o.State == path.Working && stored.Pulse.Percent == 100 && o.Ask == "APPROVE" && s.r.IntN(8) > 0:
-			return deals.File, document("Done."), d.agent
+			return delivery.File, document("Done."), d.agent
 		case o.State == path.Working && stored.Pulse.Percent == 100:
-			return deals.File, note, d.agent
+			return delivery.File, note, d.agent
 		case o.State == path.Working:
 			return deals.CheckIn, m{"changed": "a", "now": "b", "next": "c", "progress_percent": stored.Pulse.Percent + 25}, d.agent
 		}
@@ -378,9 +379,9 @@ func (s *sim) choose(d *deal, stored *path.Deal, n int) (*op.Operation, m, strin
 		return deals.CheckIn, m{"changed": "a", "now": "b", "next": "c", "progress_percent": percent}, d.agent
 	case k < 26:
 		if step.Ask == "APPROVE" && s.r.IntN(4) > 0 {
-			return deals.File, document("Done."), d.agent
+			return delivery.File, document("Done."), d.agent
 		}
-		return deals.File, note, d.agent
+		return delivery.File, note, d.agent
 	case k < 38:
 		return deals.AnswerStep, s.verdict(step), d.person
 	case k == 38:

@@ -12,6 +12,7 @@ import (
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
@@ -307,7 +308,7 @@ func (d *deal) pulses() {
 
 func (d *deal) outcome(body m) optest.Res {
 	d.t.Helper()
-	return d.Do(deals.File, optest.Req{Token: d.agent, Path: d.paths(), Body: body})
+	return d.Do(delivery.File, optest.Req{Token: d.agent, Path: d.paths(), Body: body})
 }
 
 var note = m{"note": "Here it is."}
