@@ -26,6 +26,14 @@ type Store struct {
 // New returns an empty store.
 func New() *Store { return &Store{} }
 
+// Clone returns a store of its own with the same rows, and counts that begin at zero. It is
+// cheap: stored rows are never changed, so both stores share them.
+func (s *Store) Clone() *Store {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return &Store{rows: s.rows.clone(), due: s.due.clone()}
+}
+
 // Get reads rows in the order asked, all of one moment.
 func (s *Store) Get(ctx context.Context, keys ...table.Key) ([]table.Row, error) {
 	s.counts.gets.Add(1)

@@ -126,3 +126,33 @@ func BenchmarkRowsInOnePartition(b *testing.B) {
 		})
 	}
 }
+
+func TestACloneGoesItsOwnWay(t *testing.T) {
+	ctx, first := t.Context(), mem.New()
+	put := func(s *mem.Store, id, sk, version, data string) {
+		t.Helper()
+		w := table.Write{Kind: table.Create, Key: table.Key{PK: "p", SK: sk}, Data: []byte(data)}
+		if version != "" {
+			w.Kind, w.Version = table.Replace, version
+		}
+		if err := s.Commit(ctx, &table.Tx{ID: id, Writes: []table.Write{w}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 600 { // more than a block holds
+		put(first, fmt.Sprintf("c%d", i), fmt.Sprintf("%03d", i), "", `"old"`)
+	}
+	second := first.Clone()
+	put(first, "x", "000", "c0", `"first"`)
+	put(second, "y", "000", "c0", `"second"`)
+	put(second, "z", "600", "", `"second"`)
+	for s, want := range map[*mem.Store]string{first: `"first"`, second: `"second"`} {
+		rows, err := s.Get(ctx, table.Key{PK: "p", SK: "000"}, table.Key{PK: "p", SK: "599"})
+		if err != nil || string(rows[0].Data) != want || string(rows[1].Data) != `"old"` {
+			t.Errorf("%v %v, want %s", rows, err, want)
+		}
+	}
+	if first.Len() != 600 || second.Len() != 601 {
+		t.Errorf("%d and %d rows", first.Len(), second.Len())
+	}
+}

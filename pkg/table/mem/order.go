@@ -26,6 +26,15 @@ type order struct {
 	size   int
 }
 
+// clone copies the order; what is stored under the keys is shared.
+func (o *order) clone() order {
+	out := order{blocks: make([][]entry, len(o.blocks)), size: o.size}
+	for i, b := range o.blocks {
+		out.blocks[i] = slices.Clone(b)
+	}
+	return out
+}
+
 // place is a position between entries: before entry i of block b.
 type place struct{ b, i int }
 
