@@ -98,6 +98,10 @@ func (c *Call) fail(err error) {
 	}
 }
 
+// Staged is how many rows this call has staged so far. It only grows, so it keeps the order
+// in which one commit's rows were made, where a list would tie by their random ids.
+func (c *Call) Staged() int { return len(c.order) }
+
 // Get reads one row; it sees what this call has staged, additions to counters excepted,
 // and reads each row once.
 func (c *Call) Get(key table.Key) (table.Row, error) {

@@ -73,9 +73,9 @@ func (b *Bid) told(c *op.Call, w *wants.Want, r wants.RoundOver) error {
 	if err != nil || !found || last.BidID != b.ID {
 		return err
 	}
-	cause := "person"
+	cause := wants.ByPerson
 	if r.Why == wants.RoundAuto {
-		cause = "auto"
+		cause = wants.ByItself
 	}
 	return record.Event(c, b.AgentID, record.E{Type: string(record.TargetReposted), TargetID: b.TargetID, At: *w.SupersededAt(b.Round),
 		Data: map[string]any{"round": b.Round + 1, "cause": cause}})

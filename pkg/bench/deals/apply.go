@@ -66,7 +66,7 @@ func (x *change) touched(events []path.Event) []table.Key {
 		case e.Word == record.DealAccepted:
 			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID), bids.Key(d.ProposalID), OnTargetKey(d.TargetID, d.AgentID),
 				bids.MoveKey(d.AgentID, "bid", d.ProposalID), account.LiveDeals(d.PersonID))
-		case e.Word == record.DealSigned:
+		case e.Word == record.DealSigned, e.Word == record.IntegrityDecided && !d.EndedAt.IsZero():
 			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID))
 		case e.Word == path.ReviewOpened, e.Word == path.ReviewClosed:
 			keys = append(keys, registry.AgentKey(d.AgentID))

@@ -3,6 +3,7 @@ package deals
 import (
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 )
@@ -62,7 +63,7 @@ func (x *change) answers() ([]wants.PublicAnswer, error) {
 // past is what the agent said of the ending, and its odds on the step that broke.
 func past(d *path.Deal, e *path.Event, no string) wants.PastAttempt {
 	p := wants.PastAttempt{AgentRegistryNo: &no, AgentHandle: d.Handle, EndCause: e.Cause, EndedAt: e.At,
-		WithdrawalKind: given(e.Kind), Reason: given(e.Reason), MaterialityTest: given(e.Test), R109Exception: given(e.Exception)}
+		WithdrawalKind: given(e.Kind), Reason: given(e.Reason), MaterialityTest: given(e.Test), R109Exception: given(e.Exception), Finding: given(d.Finding)}
 	if s := d.Step(e.Step); s != nil && s.State != path.Approved {
 		p.BrokenStep, p.OddsAtBid, p.OddsLatest = &s.Number, s.AtBid, s.AtBid
 		if s.Restated != nil {
@@ -70,6 +71,27 @@ func past(d *path.Deal, e *path.Event, no string) wants.PastAttempt {
 		}
 	}
 	return p
+}
+
+// found shows the stewards' finding beside the attempt it is about. One that voided the
+// scores stays, whatever is found after it.
+func (x *change) found(e *path.Event) error {
+	d := x.d
+	if d.EndedAt.IsZero() || d.SignedAt.IsZero() || e.Word == record.IntegrityDecided && d.Voided {
+		return nil // not remembered yet, never, or with the event behind this one
+	}
+	w := x.want
+	if w == nil {
+		stored, _, err := wants.Load(x.c, d.TargetID)
+		if err != nil {
+			return err
+		}
+		w = &stored
+	}
+	if w.Found(registry.Number(d.AgentNo), d.EndedAt, e.Kind) {
+		x.want, x.dirty.want = w, true
+	}
+	return nil
 }
 
 // given is nil for "".

@@ -2,6 +2,7 @@ package deals
 
 import (
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
@@ -46,7 +47,7 @@ var ReadFeed = op.Declare(op.Meta{
 
 func readFeed(c *op.Call, in FeedIn) (FeedOut, error) {
 	list := "person.feed:" + c.Caller.ID
-	q := table.Query{PK: "bench.PERSON#" + c.Caller.ID, Reverse: true, Limit: in.Limit}.Prefix(feedPrefix)
+	q := table.Query{PK: wants.FeedPartition(c.Caller.ID), Reverse: true, Limit: in.Limit}.Prefix(wants.FeedPrefix)
 	if in.Limit == 0 {
 		q.Limit = DefaultFeed
 	}

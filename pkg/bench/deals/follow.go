@@ -28,6 +28,8 @@ func (x *change) follow(e *path.Event) error {
 		return x.heard(e, e.Due)
 	case record.DealAgentDeclined, record.DealPickLapsed:
 		return x.unpicked(e)
+	case record.IntegrityDecided, record.ScoresVoided:
+		return x.found(e)
 	}
 	if ending(e.Word) {
 		return x.ended(e)
@@ -169,14 +171,11 @@ func (x *change) ended(e *path.Event) error {
 // repost opens the next round. The other bidders are told by the want; the agent of the
 // deal is told here, with the deal it ended.
 func (x *change) repost(w *wants.Want, e *path.Event) error {
-	w.Round++
-	w.RepostedAt, w.EndedAt, w.Status, w.BidID, w.Finalists = &e.At, nil, wants.Open, "", [wants.Slots]string{}
-	err := record.Event(x.c, x.d.AgentID, record.E{Type: string(record.TargetReposted), TargetID: w.ID, DealID: x.d.ID, At: e.At,
-		Data: map[string]any{"round": w.Round, "cause": "auto"}})
-	if err != nil || x.d.Practice {
+	if err := w.NextRound(x.c, e.At, wants.ByItself); err != nil {
 		return err
 	}
-	return record.Ledger(x.c, record.TargetReposted, record.Refs{TargetID: w.ID, At: e.At}, map[string]any{"round": w.Round, "cause": "auto"})
+	return record.Event(x.c, x.d.AgentID, record.E{Type: string(record.TargetReposted), TargetID: w.ID, DealID: x.d.ID, At: e.At,
+		Data: map[string]any{"round": w.Round, "cause": wants.ByItself}})
 }
 
 // answered counts the person's answering speed.

@@ -9,9 +9,9 @@ import (
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/op"
-	"guildhall/pkg/table"
 )
 
 // Notice is a line of a person's feed; the same words go out as a mail.
@@ -25,14 +25,6 @@ type Notice struct {
 	Link    string    `json:"link,omitempty"` // path below the base address
 	At      time.Time `json:"at"`
 }
-
-// FeedKey is a notice's row in its person's feed. n keeps the order of a deal's notices of
-// one moment.
-func FeedKey(person string, at time.Time, n int, id string) table.Key {
-	return table.Key{PK: "bench.PERSON#" + person, SK: stamped(feedPrefix, at, fmt.Sprintf("%06d", n)+"#"+id)}
-}
-
-const feedPrefix = "FEED#"
 
 // EffectNotice is the mail of a notice.
 const EffectNotice = "bench.notice"
@@ -79,9 +71,8 @@ func Tell(c *op.Call, person string, n Notice, mailed, always bool) {
 	tell(c, person, 0, n, mailed, always)
 }
 
-func tell(c *op.Call, person string, order int, n Notice, mailed, always bool) {
-	id := c.NewID()
-	c.Create(FeedKey(person, n.At, order, id), n)
+func tell(c *op.Call, person string, event int, n Notice, mailed, always bool) {
+	id := wants.AddToFeed(c, person, n.At, event, n)
 	if mailed {
 		c.Effect(EffectNotice, "notice:"+id, letter{person, "notice:" + id, always, n})
 	}

@@ -13,6 +13,7 @@ import (
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/steward"
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
 )
@@ -92,6 +93,86 @@ func TestScoresAreVoidedByTwoStewardsAndNothingElseMoves(t *testing.T) {
 		t.Errorf("the agent was told %v", d.events())
 	}
 	w.decide(ben, id, steward.Rejected).Refused(409, "already_decided")
+}
+
+// shownFinding is the finding beside the newest attempt of the deal's want, as its brief
+// shows it.
+func (d *deal) shownFinding() string {
+	d.t.Helper()
+	var w wants.Want
+	d.load(func(c *op.Call) (err error) {
+		w, _, err = wants.LoadBrief(c, d.target)
+		return err
+	})
+	past := w.Show(wants.PersonFacts{}, false, nil).Past
+	if len(past) == 0 || past[len(past)-1].Finding == nil {
+		return ""
+	}
+	return *past[len(past)-1].Finding
+}
+
+func TestAFindingStandsBesideTheAttemptItIsAbout(t *testing.T) {
+	w := newWorld(t)
+	d := w.failed()
+	if got := d.shownFinding(); got != "" {
+		t.Fatalf("%q before anybody decided", got)
+	}
+	ann, ben := w.steward("ann@hall.test"), w.steward("ben@hall.test")
+	first := w.cases(ann, nil).Str("cases.0.case_id")
+	w.decide(ann, first, steward.Upheld).Want(200)
+	if got := d.shownFinding(); got != "" {
+		t.Fatalf("%q with one vote", got)
+	}
+	w.decide(ben, first, steward.Upheld).Want(200)
+	if got := d.shownFinding(); got != steward.Upheld {
+		t.Fatalf("%q", got)
+	}
+	// The next attempt of the same want has a finding of its own.
+	again := &deal{world: w, personID: d.personID, person: d.person, target: d.target, agent: d.agent, agentID: d.agentID}
+	w.Advance(time.Second)
+	again.file(easy())
+	again.pick()
+	again.sign().Want(200)
+	w.Advance(time.Second)
+	p := again.paths()
+	p["step_id"] = "2"
+	w.Do(deals.Fail, optest.Req{Token: again.agent, Path: p, Body: m{"reason": "Again.", "materiality_test": "needs_undisclosed_access",
+		"r109_exception": "person_revoked_access"}}).Want(200)
+	if got := again.shownFinding(); got != "" {
+		t.Fatalf("%q is of the attempt before", got)
+	}
+	w.decide(ann, w.cases(ann, url.Values{"state": {"open"}}).Str("cases.0.case_id"), steward.Rejected).Want(200)
+	var want wants.Want
+	d.load(func(c *op.Call) (err error) {
+		want, _, err = wants.Load(c, d.target)
+		return err
+	})
+	if len(want.Past) != 2 || *want.Past[0].Finding != steward.Upheld || *want.Past[1].Finding != steward.Rejected || again.shownFinding() != steward.Rejected {
+		t.Fatalf("%+v", want.Past)
+	}
+	if want.Status != wants.Open || want.Round != 3 {
+		t.Fatalf("a finding moves nothing: %s, round %d", want.Status, want.Round)
+	}
+}
+
+func TestWhatVoidedAnAttemptStaysBesideIt(t *testing.T) {
+	w := newWorld(t)
+	d := w.failed()
+	ann, ben := w.steward("ann@hall.test"), w.steward("ben@hall.test")
+	id := w.cases(ann, nil).Str("cases.0.case_id")
+	w.decide(ann, id, steward.Upheld).Want(200)
+	w.decide(ben, id, steward.Upheld).Want(200)
+	d.load(func(c *op.Call) error {
+		found, _, err := deals.Load(c, d.id)
+		if err != nil {
+			return err
+		}
+		found.Decide(c.Now, steward.StaleCleared, false)
+		return deals.Commit(c, found, nil)
+	})
+	if got := d.shownFinding(); got != steward.Upheld {
+		t.Fatalf("%q", got)
+	}
 }
 
 func TestARejectedClaimNeedsOneStewardAndVoidsNothing(t *testing.T) {

@@ -51,7 +51,7 @@ func TestNewBidsAreToldInOneMailADay(t *testing.T) {
 	if n := len(w.mails.to(p.Email)); n != 3 {
 		t.Errorf("%d mails: after a quiet day news are told at once", n)
 	}
-	feed, err := w.Store.Query(t.Context(), table.Query{PK: wants.FeedKey(p.ID, w.Now(), "").PK}.Prefix("FEED#"))
+	feed, err := w.Store.Query(t.Context(), table.Query{PK: wants.FeedPartition(p.ID)}.Prefix(wants.FeedPrefix))
 	if err != nil || len(feed.Rows) != 3 {
 		t.Errorf("%d notices in the feed", len(feed.Rows))
 	}

@@ -56,6 +56,7 @@ type PastAttempt struct {
 	OddsLatest      *float64  `json:"declared_odds_latest"`
 	MaterialityTest *string   `json:"materiality_test"`
 	R109Exception   *string   `json:"r109_exception"`
+	Finding         *string   `json:"finding" doc:"What the stewards found about this attempt; null while they found nothing."`
 	EndedAt         time.Time `json:"ended_at"`
 }
 
@@ -94,6 +95,18 @@ func (w *Want) Remember(a Attempt) {
 			w.Answers = append(w.Answers, p)
 		}
 	}
+}
+
+// Found notes what the stewards found about the attempt that an agent ended then, and tells
+// whether the want still carries it (bench.md 4.6, 12.3, 19.3).
+func (w *Want) Found(agentNo string, ended time.Time, finding string) bool {
+	i := slices.IndexFunc(w.Past, func(p PastAttempt) bool {
+		return p.AgentRegistryNo != nil && *p.AgentRegistryNo == agentNo && p.EndedAt.Equal(ended)
+	})
+	if i >= 0 {
+		w.Past[i].Finding = &finding
+	}
+	return i >= 0
 }
 
 // Publishable tells whether a person's words may be read by other agents: they carry no

@@ -1,6 +1,7 @@
 package wants
 
 import (
+	"fmt"
 	"time"
 
 	"guildhall/pkg/account"
@@ -20,15 +21,25 @@ type Notice struct {
 	At       time.Time `json:"at"`
 }
 
-// FeedKey is a notice's row in its person's feed.
-func FeedKey(person string, at time.Time, id string) table.Key {
-	return table.Key{PK: "bench.PERSON#" + person, SK: "FEED#" + clock.Stamp(at) + "#" + id}
+// FeedPrefix begins the sort keys of a person's feed.
+const FeedPrefix = "FEED#"
+
+// FeedPartition is the partition of a person's feed.
+func FeedPartition(person string) string { return "bench.PERSON#" + person }
+
+// AddToFeed stages a notice in its person's feed and answers the id it got. Notices of one
+// moment read in the order things happened: event is the number of the event of the deal it
+// is about, 0 for what is no deal's; within one commit the earlier notice is the earlier one.
+func AddToFeed(c *op.Call, person string, at time.Time, event int, notice any) (id string) {
+	id = c.NewID()
+	c.Create(table.Key{PK: FeedPartition(person), SK: fmt.Sprintf("%s%s#%06d#%03d#%s", FeedPrefix, clock.Stamp(at), event, c.Staged(), id)}, notice)
+	return id
 }
 
 // Tell stages a notice to a person: a row of the feed and, unless the person turned
 // optional mail off, a mail under a permanent key.
 func Tell(c *op.Call, person, key string, n Notice) error {
-	c.Create(FeedKey(person, n.At, c.NewID()), n)
+	AddToFeed(c, person, n.At, 0, n)
 	p, found, err := op.Load[account.Person](c, account.PersonKey(person))
 	if err != nil || !found || p.Quiet || !p.ClosedAt.IsZero() {
 		return err

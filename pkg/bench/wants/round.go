@@ -118,7 +118,7 @@ func repost(c *op.Call, in RepostIn) (Mine, error) {
 	if err := w.refreeze(c); err != nil {
 		return Mine{}, err
 	}
-	if err := w.NextRound(c, c.Now, "person"); err != nil {
+	if err := w.NextRound(c, c.Now, ByPerson); err != nil {
 		return Mine{}, err
 	}
 	if err := w.Save(c); err != nil {
@@ -127,8 +127,14 @@ func repost(c *op.Call, in RepostIn) (Mine, error) {
 	return w.mine(c)
 }
 
+// Who opens a round.
+const (
+	ByItself = "auto"   // after an ending of the agent's: that agent is told by its deal
+	ByPerson = "person" // at any other time
+)
+
 // NextRound opens the next round: every bid of the one before is put aside, and everybody
-// may bid again (bench.md 4.5). cause is auto or person. The caller saves the want.
+// may bid again (bench.md 4.5). cause is ByItself or ByPerson. The caller saves the want.
 func (w *Want) NextRound(c *op.Call, at time.Time, cause string) error {
 	w.Status, w.Round, w.RepostedAt, w.UpdatedAt, w.EndedAt = Open, w.Round+1, &at, at, nil
 	w.Finalists, w.BidID, w.DealID, w.Signed, w.cause = [Slots]string{}, "", "", false, cause

@@ -172,7 +172,7 @@ func (w *Want) keepRounds(c *op.Call) {
 
 func (w *Want) beginRound(c *op.Call) {
 	began, why := w.listTime(), RoundAuto
-	if w.cause != "" {
+	if w.cause == ByPerson {
 		why = RoundReposted
 	}
 	if w.Over == nil {

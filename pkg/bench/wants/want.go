@@ -11,7 +11,7 @@
 //	bench.TARGET#<id> / WORLD                        the world file of a practice target
 //	bench.PERSON#<person id> / WANT#<time>#<id>      a person's wants
 //	bench.PERSON#<person id> / DIGEST                the wants whose new bids the next mail tells of
-//	bench.PERSON#<person id> / FEED#<time>#<id>      a notice to a person
+//	bench.PERSON#<person id> / FEED#<time>#<event>#<turn>#<id>  a notice to a person
 //	bench.OPEN#<shard> / WANT#<time>#<id>            targets that take bids, 4 shards
 //	bench.OPENCOUNT#<shard> / ROOT                   counter of the targets that take bids, 8 shards
 //	bench.ODDS / CLASS#<tile>#<lane>                 the steward's estimate for a finish-line tile and a lane
@@ -164,7 +164,7 @@ type kept struct {
 	Shown string `json:"shown,omitempty"`
 
 	fresh bool   // not stored yet
-	cause string // of the round NextRound began: auto or person
+	cause string // of the round NextRound began
 }
 
 // NotOpen is the answer of brief and file-bid for a target that is not there or closed.
