@@ -43,6 +43,8 @@ type Call struct {
 	order  []table.Key
 	hints  []Hint
 	once   *once
+	// committing is set before the commit: from then on what was staged may have been written.
+	committing bool
 	// charged are the staged rows that are written even when the call is refused.
 	charged []table.Key
 	err     error

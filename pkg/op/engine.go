@@ -161,9 +161,11 @@ func (e *Engine) do(ctx context.Context, o *Operation, r *Request) (*Response, e
 				res = &Response{Header: map[string]string{}}
 			}
 			res.Attempts, res.Caller = attempt, who
+			done.end(ctx, c.committing && !res.Replayed)
 			return res, storeFault(err)
 		}
 		if attempt == maxAttempts || !done.used() && !r.rewind() {
+			done.end(ctx, false)
 			return &Response{Attempts: attempt, Caller: who, Header: map[string]string{}}, fault.BusyNow
 		}
 		if e.Pause != nil {
@@ -265,6 +267,7 @@ func (e *Engine) attempt(c *Call, o *Operation, r *Request, in *input, careful b
 	if err := k.record(c, out, res); err != nil {
 		return nil, err
 	}
+	c.committing = true
 	if err := e.commit(c); err != nil {
 		return &Response{Header: headers}, err
 	}

@@ -1,8 +1,14 @@
 package op
 
-// once keeps what a request did that cannot be done again.
+import (
+	"context"
+	"time"
+)
+
+// once keeps what a request did that cannot be done again, and how it is taken back.
 type once struct {
 	done map[string]onceResult
+	undo []func(context.Context)
 }
 
 type onceResult struct {
@@ -27,6 +33,33 @@ func (c *Call) Once(name string, fn func() (any, error)) (any, error) {
 	}
 	c.once.done[name] = onceResult{v, err}
 	return v, err
+}
+
+// Undo registers what takes back something this request did outside the table: it runs
+// when the request ends without a commit of its own (refused, lost its last race, or
+// answered what another request committed). While the outcome of a commit is unknown
+// nothing is taken back. It is for what only this request knows of.
+func (c *Call) Undo(fn func(context.Context)) {
+	if c.once == nil {
+		c.once = &once{}
+	}
+	c.once.undo = append(c.once.undo, fn)
+}
+
+// undoTime is how long taking back may last; the request itself may have run out of time.
+const undoTime = 5 * time.Second
+
+// end takes back what has to be, the latest first, unless the answer was committed or may
+// have been.
+func (o *once) end(ctx context.Context, committed bool) {
+	if committed || len(o.undo) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	for i := len(o.undo) - 1; i >= 0; i-- {
+		o.undo[i](ctx)
+	}
 }
 
 // used tells whether anything was done.
