@@ -29,15 +29,17 @@ type House struct {
 
 // Person is a stored person.
 type Person struct {
-	ID          string    `json:"id"`
-	Email       string    `json:"email"`
-	DisplayName string    `json:"display_name,omitempty"`
-	Timezone    string    `json:"timezone,omitempty"` // IANA name; UTC when empty
-	House       *House    `json:"house,omitempty"`
-	Phone       string    `json:"phone,omitempty"`
-	Roles       []string  `json:"roles,omitempty"`
-	CreatedAt   time.Time `json:"created_at"`
-	ClosedAt    time.Time `json:"closed_at,omitzero"`
+	ID          string `json:"id"`
+	Email       string `json:"email"`
+	DisplayName string `json:"display_name,omitempty"`
+	Timezone    string `json:"timezone,omitempty"` // IANA name; UTC when empty
+	// ZoneSince is when the time zone was set.
+	ZoneSince time.Time `json:"zone_since,omitzero"`
+	House     *House    `json:"house,omitempty"`
+	Phone     string    `json:"phone,omitempty"`
+	Roles     []string  `json:"roles,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	ClosedAt  time.Time `json:"closed_at,omitzero"`
 	// Quiet stops optional mail; lapse reminders always go out.
 	Quiet bool `json:"quiet,omitempty"`
 	// Facts are the person's record for briefs: the answered asks and the ended deals.

@@ -86,6 +86,13 @@ var Update = op.Declare(op.Meta{
 	Faults: []string{"timezone_unknown", "phone_invalid"}, Contract: "surface.md 3",
 }, update)
 
+// ZoneChanged is the kind of the timer by which a new time zone tells the group whose
+// mornings are the person's to time them anew. Its subject is the person.
+const ZoneChanged = "person.zone-changed"
+
+// mornings is the group whose clocks follow the person's mornings.
+const mornings = "bench"
+
 func update(c *op.Call, in ProfileIn) (Profile, error) {
 	p, _, err := op.Load[Person](c, PersonKey(c.Caller.ID))
 	if err != nil {
@@ -94,8 +101,9 @@ func update(c *op.Call, in ProfileIn) (Profile, error) {
 	if in.DisplayName != nil {
 		p.DisplayName = *in.DisplayName
 	}
-	if in.Timezone != nil {
-		p.Timezone = *in.Timezone
+	if in.Timezone != nil && *in.Timezone != p.Timezone {
+		p.Timezone, p.ZoneSince = *in.Timezone, c.Now
+		c.ArmIn(mornings, ZoneChanged, p.ID, c.Now)
 	}
 	if in.Phone != nil {
 		p.Phone = *in.Phone

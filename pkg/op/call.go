@@ -34,6 +34,8 @@ type Call struct {
 	Keys    id.Keyring
 	// Tips is the platform's tip flag.
 	Tips bool
+	// Texts tells whether text messages leave this exchange: where not, nobody is offered one.
+	Texts bool
 
 	store  table.Store
 	rand   io.Reader
@@ -302,6 +304,15 @@ func (c *Call) Add(key table.Key, field string, n int64) {
 // Arm stages a timer of this call's context and returns what the subject remembers of it.
 func (c *Call) Arm(kind, subject string, due time.Time) clock.Timer {
 	return c.arm(kind, subject, due, nil)
+}
+
+// ArmIn stages a timer of another group, which fires it: how one context tells another that
+// something changed. It cannot be taken back.
+func (c *Call) ArmIn(group, kind, subject string, due time.Time) {
+	own := c.Group
+	c.Group = group
+	c.arm(kind, subject, due, nil)
+	c.Group = own
 }
 
 func (c *Call) arm(kind, subject string, due time.Time, payload json.RawMessage) clock.Timer {

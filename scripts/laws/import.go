@@ -22,7 +22,7 @@ var (
 	// ports are interfaces: the adapters below them are for wire alone.
 	ports = []string{"pkg/queue.", "pkg/blob.", "pkg/mail.", "pkg/mail/outbox", "pkg/pay."}
 	// shelves keep rows of any context in an order that is cheap to read.
-	shelves = []string{"pkg/roll", "pkg/textindex"}
+	shelves = []string{"pkg/roll", "pkg/textindex", "pkg/audit"}
 	// published are texts of bench that are served as they are: the rule book and the schema.
 	published = []string{"pkg/bench/rulebook", "pkg/bench/proposal"}
 	cloud     = []string{"github.com/aws/", "github.com/awslabs/", "github.com/guregu/", "github.com/stripe/"}
@@ -127,14 +127,14 @@ func (l *layer) allows(importPath string) bool {
 // ranks orders the packages of bench: a package imports lower ranks only, and rank 0
 // imports no bench package but others of rank 0 named in leaves.
 var ranks = map[string]int{
-	"money": 0, "record": 0, "access": 0, "rulebook": 0, "proposal": 0, "path": 0,
+	"money": 0, "record": 0, "access": 0, "drip": 0, "rulebook": 0, "proposal": 0, "path": 0,
 	"registry": 1, "wants": 2, "bids": 3, "deals": 4, "delivery": 5, "letters": 5, "desk": 6, "steward": 6,
 }
 
 // strict are the packages that give rows to a commit and import no bench package at all.
-var strict = []string{"money", "record", "access"}
+var strict = []string{"money", "record", "access", "drip"}
 
-const benchOrder = "registry <- wants <- bids <- deals <- delivery, letters, with desk and steward on top; money, record and access import no bench package"
+const benchOrder = "registry <- wants <- bids <- deals <- delivery, letters, with desk and steward on top; money, record, access and drip import no bench package"
 
 // BenchOrder finds imports against the order of the bench packages.
 func BenchOrder(t *source.Tree) []Finding {
