@@ -215,7 +215,7 @@ func (o *offer) deal(c *op.Call, payment string) (*path.Deal, error) {
 	}
 	head := path.Deal{ID: c.NewID(), TargetID: w.ID, ProposalID: b.ID, PersonID: w.PersonID, AgentID: a.ID, Round: w.Round, Zone: p.Timezone,
 		Handle: a.Handle, AgentNo: a.Number, Model: b.ModelDeclared, System: a.System.Label, House: a.HouseRun(),
-		Finish: w.FinishText(), Frozen: w.Frozen, Practice: w.Practice, TipInvited: w.TipInvited, World: w.WorldFile != "", UsedBytes: w.UsedBytes,
+		Finish: w.FinishText(), Frozen: w.Frozen, Practice: w.Practice, TipInvited: w.TipInvited, World: w.WorldFile != "",
 		TotalCents: b.TotalCents, Days: b.Days, PlanAt: b.FiledAt, Charge: payment, Payout: a.Payout.AccountID}
 	if b.PlanAt != nil {
 		head.Informed, head.PlanAt = true, *b.PlanAt

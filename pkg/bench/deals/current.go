@@ -93,6 +93,7 @@ type CurrentOut struct {
 	WorldMissing   bool          `json:"world_file_missing"`
 	Blocks         []BlockView   `json:"har_blocks"`
 	Responses      []Response    `json:"har_responses"`
+	Schedule       *ScheduleLine `json:"schedule"`
 }
 
 // Current says where a deal stands and what its agent may do (bench.md 7.6).
@@ -122,10 +123,14 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if err != nil {
 		return CurrentOut{}, err
 	}
+	used, err := wants.UsedBytes(c, d.TargetID)
+	if err != nil {
+		return CurrentOut{}, err
+	}
 	out := CurrentOut{DealID: d.ID, TargetID: d.TargetID, ProposalID: d.ProposalID, Status: d.Status, EndCause: given(d.EndCause),
 		Current: v.detail(), Steps: lines(d), Pulses: v.pulses(), YourMove: yourMove(d), NextCall: nextCall(d), HeldCents: d.Money.Held,
 		ReleasedCents: d.Money.Released, ReturnedCents: d.Money.Returned, AgentSeconds: int64(d.AgentUsed(c.Now).Seconds()),
-		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), UsageBytes: d.UsedBytes, BudgetBytes: wants.MaxFileBytes,
+		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), UsageBytes: used, BudgetBytes: wants.MaxFileBytes,
 		TipInvited: d.TipInvited && c.Tips, Materials: []Material{}, Thread: v.thread(), Cadence: wants.PulseCadence,
 		Access: accessOf(d, &v.grants), Practice: d.Practice, WorldMissing: d.Practice && !d.World, Blocks: v.blocks(), Responses: v.responses()}
 	if found {
@@ -134,6 +139,9 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if d.World {
 		url := "/api/bench/targets/" + d.TargetID + "/world-file"
 		out.WorldFileURL = &url
+	}
+	if out.Schedule, err = scheduleLine(c, d); err != nil {
+		return CurrentOut{}, err
 	}
 	if s := d.Open(); s != nil && s.State == path.Working {
 		out.NextDueAt, out.PulseOverdue = record.At(d.Pulse.DueAt), d.Pulse.Misses > 0

@@ -13,24 +13,11 @@ import (
 // Limits of a want's files (bench.md 4.1).
 const (
 	MaxAttachments     = 5
-	MaxAttachmentBytes = 20 << 20  // bytes of one
-	MaxFileBytes       = 100 << 20 // bytes of all files of a want, those of its deals included
+	MaxAttachmentBytes = 20 << 20 // bytes of one
 )
 
-// Refusals of an attachment.
-var (
-	TooManyFiles = fault.New(fault.Conflict, "too_many_attachments", "A want takes five files.")
-	OverBudget   = fault.New(fault.TooLarge, "target_budget_exceeded", "The files of this want would take more than 100 MB together.")
-)
-
-// Spend counts a file in the want's budget. The caller saves the want.
-func (w *Want) Spend(bytes int64) error {
-	if w.UsedBytes+bytes > MaxFileBytes {
-		return OverBudget.With("target_usage_bytes", w.UsedBytes).With("target_budget_bytes", int64(MaxFileBytes))
-	}
-	w.UsedBytes += bytes
-	return nil
-}
+// TooManyFiles refuses an attachment too many.
+var TooManyFiles = fault.New(fault.Conflict, "too_many_attachments", "A want takes five files.")
 
 // AttachIn is a file for a want, in either form of an upload.
 type AttachIn struct {
@@ -87,18 +74,12 @@ func attach(c *op.Call, in AttachIn) (AttachOut, error) {
 	case len(w.Files) >= MaxAttachments:
 		return AttachOut{}, TooManyFiles
 	}
-	f, t, err := TakeUpload(c, in.Body, in.ContentType, UploadRule{MaxBytes: MaxAttachmentBytes, Kind: DocumentKind, Prefix: attachmentPrefix(w.ID)})
+	f, t, err := TakeUpload(c, in.Body, in.ContentType, UploadRule{MaxBytes: MaxAttachmentBytes, Kind: DocumentKind, Prefix: attachmentPrefix(w.ID), Target: w.ID})
 	if err != nil {
 		return AttachOut{}, err
 	}
 	if t != nil {
 		return AttachOut{UploadURL: t.UploadURL, UploadID: t.UploadID, ExpiresAt: At(&t.ExpiresAt)}, nil
-	}
-	if err := w.Spend(f.Size); err != nil {
-		if gone := blob.From(c).Delete(c, f.Key); gone != nil {
-			return AttachOut{}, gone
-		}
-		return AttachOut{}, err
 	}
 	w.Files = append(w.Files, Attachment{f.Stored, f.ContentType, f.Size, f.SHA256})
 	w.UpdatedAt = c.Now

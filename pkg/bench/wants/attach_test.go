@@ -29,7 +29,7 @@ func TestAnAttachmentIsKeptUnderANameOfOurs(t *testing.T) {
 	}
 	v := w.want(id)
 	f, key, ok := v.FindFile(name)
-	if !ok || f.SizeBytes != 98 || v.UsedBytes != 98 {
+	if !ok || f.SizeBytes != 98 || w.used(id) != 98 {
 		t.Errorf("%+v", v.Files)
 	}
 	o, err := w.blobs.Get(t.Context(), key, blob.Range{})
@@ -139,7 +139,7 @@ func TestLimitsOfAttachments(t *testing.T) {
 	for range 3 {
 		w.attach(p, id, "a.png", png(wants.MaxAttachmentBytes-8)).Want(201)
 	}
-	w.edit(id, func(_ *op.Call, v *wants.Want) error { v.UsedBytes += 10; return nil }) // a file of a deal
+	w.Run("bench", func(c *op.Call) error { return wants.Spend(c, id, 10) }) // a file of a deal
 	r := w.attach(p, id, "a.png", png(wants.MaxAttachmentBytes-8)).Refused(413, "target_budget_exceeded")
 	if r.Num("target_usage_bytes") != 80<<20+10 || r.Num("target_budget_bytes") != 100<<20 {
 		t.Errorf("%s", r.Body)
@@ -147,8 +147,8 @@ func TestLimitsOfAttachments(t *testing.T) {
 	w.attach(p, id, "a.png", png(wants.MaxAttachmentBytes-8-10)).Want(201)
 	w.attach(p, id, "a.png", png(1)).Refused(409, "too_many_attachments")
 	w.attach(p, id, "a.png", []byte("<html>")).Refused(409, "too_many_attachments") // what the want is comes before what the file is
-	if v := w.want(id); len(v.Files) != 5 || v.UsedBytes != 100<<20 {
-		t.Errorf("%d files, %d bytes", len(v.Files), v.UsedBytes)
+	if v := w.want(id); len(v.Files) != 5 || w.used(id) != 100<<20 {
+		t.Errorf("%d files, %d bytes", len(v.Files), w.used(id))
 	}
 }
 
@@ -173,7 +173,7 @@ func TestAnUploadIsReadOnceWhateverTheRaces(t *testing.T) {
 	body, typ := form([3]string{"file", "a.png", string(png(500_000))})
 	r := w.Do(wants.Attach, optest.Req{Token: p.Token, Path: on(id), Type: typ, Header: map[string]string{"Content-Type": typ},
 		Stream: iotest.HalfReader(bytes.NewReader(body))}).Want(201)
-	if r.Attempts != 4 || len(w.want(id).Files) != 1 || w.want(id).UsedBytes != 500_008 {
+	if r.Attempts != 4 || len(w.want(id).Files) != 1 || w.used(id) != 500_008 {
 		t.Errorf("%d attempts: %+v", r.Attempts, w.want(id).Files)
 	}
 }
@@ -235,7 +235,7 @@ func TestAStagedUpload(t *testing.T) {
 	w.json(p, id, claim).Refused(422, "upload_mismatch")
 	w.put(up, png(1000))
 	done := w.json(p, id, claim).Want(201)
-	if done.Str("filename") != up+".png" || done.Num("size_bytes") != 1008 || w.want(id).UsedBytes != 1008 {
+	if done.Str("filename") != up+".png" || done.Num("size_bytes") != 1008 || w.used(id) != 1008 {
 		t.Errorf("%s", done.Body)
 	}
 	w.json(p, id, claim).Refused(404, "upload_unknown")
@@ -271,7 +271,7 @@ func TestRefusalsOfAStagedUpload(t *testing.T) {
 	w.json(p, id, obj{"upload_id": fake}).Refused(422, "type_not_allowed")
 	w.Advance(25 * time.Hour)
 	w.json(p, id, obj{"upload_id": up}).Refused(404, "upload_unknown")
-	if v := w.want(id); len(v.Files) != 0 || v.UsedBytes != 0 {
+	if v := w.want(id); len(v.Files) != 0 || w.used(id) != 0 {
 		t.Errorf("%+v", v.Files)
 	}
 }

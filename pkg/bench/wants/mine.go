@@ -13,7 +13,7 @@ type OneIn struct {
 
 // Rows implements op.Prefetcher.
 func (in OneIn) Rows(string) []table.Key {
-	return []table.Key{Key(in.TargetID), BriefKey(in.TargetID), CountKey(in.TargetID)}
+	return []table.Key{Key(in.TargetID), BriefKey(in.TargetID), CountKey(in.TargetID), BudgetKey(in.TargetID)}
 }
 
 // Mine is a want as its person sees it.
@@ -79,12 +79,16 @@ func (w *Want) mine(c *op.Call) (Mine, error) {
 	if err != nil {
 		return Mine{}, err
 	}
+	used, err := UsedBytes(c, w.ID)
+	if err != nil {
+		return Mine{}, err
+	}
 	m := Mine{TargetID: w.ID, Want: w.Text, Notes: []NoteShown{}, FinishLine: w.Finish, Lane: Lane{w.Lane.Kind, w.Ceiling()}, TimelineDays: w.Timeline,
 		TipInvited: w.TipInvited, Baseline: list(w.Baseline), Location: w.Location, Strategy: w.Strategy, StrategyNote: w.Strategic,
 		Attachments: list(w.Files), Publish: w.Publish, AutoRepost: w.AutoRepost, Practice: w.Practice, Frozen: w.Frozen, State: w.State(),
 		Round: w.Round, PostedAt: Time(w.PostedAt), RepostedAt: At(w.RepostedAt), UpdatedAt: Time(w.UpdatedAt), EndedAt: At(w.EndedAt),
 		BidCount: count.Counters[RoundField(w.Round)], FinalistCount: Slots - w.free(), DealIDs: list(w.DealIDs),
-		Editable: w.Status == Open && !w.HasBids, UsedBytes: w.UsedBytes, BudgetBytes: MaxFileBytes,
+		Editable: w.Status == Open && !w.HasBids, UsedBytes: used, BudgetBytes: MaxFileBytes,
 		Prior: w.priorShown(c.Tips), Past: w.pastShown()}
 	for _, n := range w.Notes {
 		m.Notes = append(m.Notes, NoteShown{Time(n.At), n.Text})
@@ -157,7 +161,7 @@ func listWants(c *op.Call, in ListIn) (ListOut, error) {
 		if err := op.Decode(r.Data, &entries[i]); err != nil {
 			return ListOut{}, err
 		}
-		keys = append(keys, Key(entries[i].TargetID), CountKey(entries[i].TargetID))
+		keys = append(keys, Key(entries[i].TargetID), CountKey(entries[i].TargetID), BudgetKey(entries[i].TargetID))
 	}
 	if err := c.Fetch(keys...); err != nil {
 		return ListOut{}, err

@@ -46,7 +46,7 @@ type storedBrief struct {
 // something of it changes.
 func (w *Want) brief() storedBrief {
 	b := *w
-	b.DealIDs, b.Next, b.HasBids, b.UsedBytes = nil, nil, false, 0
+	b.DealIDs, b.Next, b.HasBids = nil, nil, false
 	b.kept = kept{Over: w.Over, OverBefore: w.OverBefore, Reposts: w.Reposts, Known: w.Known}
 	return storedBrief{Want: b}
 }

@@ -53,6 +53,8 @@ type UploadRule struct {
 	Kind func(head []byte) (k FileKind, ok bool)
 	// Prefix begins the keys the files are stored under: "attachments/<target id>".
 	Prefix string
+	// Target is the want in whose budget the file counts; "" for bytes that are not kept.
+	Target string
 	// Fields are the other fields the call takes.
 	Fields []string
 }
@@ -96,7 +98,8 @@ func uploadKey(id string) table.Key { return table.Key{PK: "bench.UPLOAD#" + id,
 // TakeUpload receives the body of an upload call in either of its forms: the file itself,
 // or JSON that announces one (a ticket comes back) or claims one that has arrived. The
 // operation declares op.Blobs, a stream and MaxBody of MaxBytes+MultipartOverhead. The
-// bytes are read once, however often the operation decides.
+// bytes are read once, however often the operation decides, and removed again when nothing
+// of them is committed. A file that comes back is counted in the budget of r.Target.
 func TakeUpload(c *op.Call, body io.Reader, contentType string, r UploadRule) (*File, *Ticket, error) {
 	media, params, err := mime.ParseMediaType(contentType)
 	switch {
@@ -105,7 +108,8 @@ func TakeUpload(c *op.Call, body io.Reader, contentType string, r UploadRule) (*
 		if err != nil {
 			return nil, nil, err
 		}
-		return got.(*File), nil, nil
+		f := *got.(*File)
+		return &f, nil, r.spend(c, f.Size)
 	case err == nil && media == "application/json":
 		got, err := c.Once("upload", func() (any, error) { return io.ReadAll(io.LimitReader(body, maxUploadJSON+1)) })
 		if err != nil {
@@ -114,6 +118,14 @@ func TakeUpload(c *op.Call, body io.Reader, contentType string, r UploadRule) (*
 		return staged(c, got.([]byte), r)
 	}
 	return nil, nil, uploadMedia
+}
+
+// spend counts a file in the budget the rule names.
+func (r UploadRule) spend(c *op.Call, bytes int64) error {
+	if r.Target == "" {
+		return nil
+	}
+	return Spend(c, r.Target, bytes)
 }
 
 // uploadFault keeps what the transport refuses and words what the blob store does.
@@ -131,12 +143,6 @@ func uploadFault(err error) error {
 
 // receive reads a multipart body with exactly one file in it into the blob store.
 func receive(c *op.Call, parts *multipart.Reader, r UploadRule) (f *File, err error) {
-	defer func() {
-		if err != nil && f != nil {
-			_ = blob.From(c).Delete(c, f.Key) // nobody will ever name it
-			f = nil
-		}
-	}()
 	fields := map[string]string{}
 	for n := 0; ; n++ {
 		p, err := parts.NextPart()
@@ -144,19 +150,19 @@ func receive(c *op.Call, parts *multipart.Reader, r UploadRule) (f *File, err er
 			break
 		}
 		if err != nil {
-			return f, partFault(err)
+			return nil, partFault(err)
 		}
 		switch {
 		case n == maxUploadParts, p.FormName() == "file" && f != nil:
-			return f, UploadForm
+			return nil, UploadForm
 		case p.FormName() == "file":
 			if f, err = store(c, p, p.FileName(), r); err != nil {
-				return f, err
+				return nil, err
 			}
 		case slices.Contains(r.Fields, p.FormName()):
 			b, err := io.ReadAll(io.LimitReader(p, maxFieldBytes+1))
 			if err != nil || len(b) > maxFieldBytes {
-				return f, fault.InvalidField.At(p.FormName()).Say(p.FormName() + " is too long.")
+				return nil, fault.InvalidField.At(p.FormName()).Say(p.FormName() + " is too long.")
 			}
 			fields[p.FormName()] = string(b)
 		}
@@ -193,6 +199,7 @@ func store(c *op.Call, body io.Reader, name string, r UploadRule) (*File, error)
 		return nil, TypeNotAllowed
 	}
 	f := r.file(c.NewID(), name, kind)
+	discard(c, f.Key)
 	info, err := blob.From(c).Put(c, f.Key, io.MultiReader(bytes.NewReader(head), body),
 		blob.PutOptions{ContentType: kind.ContentType, IfAbsent: true, MaxBytes: r.MaxBytes})
 	if err != nil {
@@ -296,6 +303,11 @@ func announce(c *op.Call, in stagedIn, r UploadRule) (*Ticket, error) {
 	if *in.SizeBytes > r.MaxBytes {
 		return nil, FileTooLarge
 	}
+	if r.Target != "" {
+		if _, err := room(c, r.Target, *in.SizeBytes); err != nil {
+			return nil, err
+		}
+	}
 	if blob.ValidType(*in.ContentType) != nil {
 		return nil, TypeNotAllowed
 	}
@@ -321,6 +333,9 @@ func claim(c *op.Call, upload string, r UploadRule) (*File, error) {
 	}
 	if !found || a.By != c.Caller.Key() || a.Prefix != r.Prefix || !c.Now.Before(a.Expires.Add(blob.UnclaimedAge-blob.UploadLife)) {
 		return nil, UploadUnknown
+	}
+	if err := r.spend(c, a.Digest.Size); err != nil { // before the bytes are made a file
+		return nil, err
 	}
 	key := r.Prefix + "/" + upload // the upload's id: a claim made again finds the same file
 	switch _, err := blob.From(c).Claim(c, upload, key, a.Digest); {

@@ -5,6 +5,7 @@
 // Rows:
 //
 //	bench.TARGET#<id> / ROOT                         a want: everything its person and its clocks need
+//	bench.TARGET#<id> / BUDGET                       what the files of a want and of its deals weigh together
 //	bench.TARGET#<id> / BRIEF                        what agents' reads start from, rewritten by every change that shows
 //	bench.TARGET#<id> / COUNT                        counters: the bids of each round
 //	bench.TARGET#<id> / NEWS                         whether its person waits to be told of bids
@@ -111,8 +112,6 @@ type Want struct {
 	Practice   bool         `json:"practice,omitempty"`
 	// WorldFile is the hash of the world file of a practice target, "" without one.
 	WorldFile string `json:"world_file,omitempty"`
-	// UsedBytes is what the files of the want hold of its budget, uploads of its deals included.
-	UsedBytes int64 `json:"used_bytes,omitempty"`
 
 	// Frozen is the platform's estimate as it stood at posting; nil is unbanded.
 	Frozen *float64 `json:"frozen,omitempty"`

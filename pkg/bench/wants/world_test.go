@@ -197,3 +197,10 @@ func on(target string, bid ...string) map[string]string {
 	}
 	return m
 }
+
+// used is what the files of a want weigh together.
+func (w *world) used(target string) (n int64) {
+	w.t.Helper()
+	w.Run("bench", func(c *op.Call) (err error) { n, err = wants.UsedBytes(c, target); return err })
+	return n
+}

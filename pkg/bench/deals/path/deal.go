@@ -66,9 +66,6 @@ type Deal struct {
 	Practice   bool     `json:"practice,omitempty"`
 	TipInvited bool     `json:"tip_invited,omitempty"`
 	World      bool     `json:"world,omitempty"` // a practice want with a world file
-	// UsedBytes is what the files of the want weigh together: those at the acceptance, and
-	// every later one, since later ones come through the deal.
-	UsedBytes int64 `json:"used_bytes,omitempty"`
 
 	// B, D and the plan in force, frozen.
 	TotalCents int64     `json:"total_cents"`
