@@ -73,7 +73,7 @@ func (l *look) file(name string, s section, depth int) (Verdict, error) {
 	case zipped:
 		return l.zip(r, depth)
 	case tarred, gzip:
-		return l.stream(v.Kind, io.NewSectionReader(r, 0, r.size), depth, "")
+		return l.stream(v.Kind, io.NewSectionReader(r, 0, r.size), depth, name)
 	case ole:
 		return l.scan(v.Kind, io.NewSectionReader(r, 0, r.size))
 	}

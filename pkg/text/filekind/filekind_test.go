@@ -145,7 +145,7 @@ func TestWhatMayNot(t *testing.T) {
 		{"a", zipOf(t, member{"META-INF/MANIFEST.MF", "x"}), filekind.Installer, "META-INF/MANIFEST.MF"}, {"a", zipOf(t, member{"AndroidManifest.xml", "x"}), filekind.Installer, "AndroidManifest.xml"},
 		{"a", zipOf(t, member{"Payload/x.app/Info.plist", "x"}), filekind.Installer, "Payload/x.app/Info.plist"},
 		{"a.zip", zipOf(t, member{"in.zip", zipOf(t, member{"x.bin", "\x7fELF"})}), filekind.Program, "in.zip/x.bin"},
-		{"a.tgz", gzOf(t, "", tarOf(t, member{"ok.txt", "x"}, member{"x", "#!/bin/sh"})), filekind.Script, "x"}, {"a.gz", gzOf(t, "", "\x7fELF"), filekind.Program, "a"},
+		{"a.tgz", gzOf(t, "", tarOf(t, member{"ok.txt", "x"}, member{"x", "#!/bin/sh"})), filekind.Script, "x"}, {"tool.gz", gzOf(t, "", "\x7fELF"), filekind.Program, "tool"},
 		{"a.gz", gzOf(t, "x.exe", "text"), filekind.Program, "x.exe"}, {"a.tar", tarOf(t, member{"l", "-> /etc/passwd"}), filekind.Escaping, "l"},
 		{"a.zip", zipOf(t, member{"../../x.txt", "x"}), filekind.Escaping, "../../x.txt"}, {"a.zip", zipOf(t, member{"C:\\x.txt", "x"}), filekind.Escaping, "C:\\x.txt"},
 		{"deep.zip", deep, filekind.TooMuch, ""}, {"cut.zip", zipOf(t, member{"a.txt", strings.Repeat("ab", 900)})[:60], filekind.Broken, ""},
