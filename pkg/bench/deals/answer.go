@@ -3,8 +3,10 @@ package deals
 import (
 	"slices"
 
+	"guildhall/pkg/account"
 	"guildhall/pkg/bench/access"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/drip"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/wants"
@@ -28,7 +30,7 @@ type AnswerIn struct {
 	Responses []ResponseIn `json:"responses,omitempty" rule:"max=40"`
 	Reason    string       `json:"reason,omitempty" rule:"max=500"`
 	Score     *int         `json:"score,omitempty" doc:"1 to 10, with the approval of the finish line."`
-	Channels  []string     `json:"channels,omitempty" rule:"max=2"`
+	Channels  []string     `json:"channels,omitempty" rule:"max=2" doc:"Of a timed delivery: where each day is announced, email and text; your feed always has it."`
 }
 
 // Rows implements op.Prefetcher.
@@ -57,12 +59,29 @@ func (in AnswerIn) Validate() error {
 	case in.Verdict == path.RequestChanges && !changes && text.Normalize(in.Reason) == "":
 		return path.ReasonNeeded
 	}
-	for _, ch := range in.Channels {
-		if ch != "email" && ch != "text" {
-			return fault.InvalidField.At("channels").Say("channels are email and text.")
+	return CheckChannels(in.Channels)
+}
+
+// PhoneNeeded refuses texts to a person without a number.
+var PhoneNeeded = fault.New(fault.Invalid, "phone_required", "Add your phone number to your profile first.").At("channels").FixedBy("PATCH /api/person/me")
+
+// CheckChannels refuses what is no list of channels.
+func CheckChannels(channels []string) error {
+	for i, ch := range channels {
+		if !slices.Contains(drip.Channels, ch) || slices.Contains(channels[:i], ch) {
+			return fault.InvalidField.At("channels").Say("channels are email and text, each at most once.")
 		}
 	}
 	return nil
+}
+
+// Reachable refuses the channel of texts to a person without a number.
+func Reachable(c *op.Call, person string, channels []string) error {
+	p, _, err := op.Load[account.Person](c, account.PersonKey(person))
+	if err == nil && slices.Contains(channels, drip.Text) && p.Phone == "" {
+		err = PhoneNeeded
+	}
+	return err
 }
 
 // AnswerOut answers the motion: what it did to the step and the deal.
@@ -78,7 +97,7 @@ var AnswerStep = op.Declare(op.Meta{
 	ID: "person.step.answer", Method: "POST", Path: "/api/person/deals/{deal_id}/steps/{step_id}/answer",
 	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &wants.PersonWrites, Summary: "Answer an open step: approve and release, ask for changes, or decline.",
 	Faults: []string{"step_not_waiting", "verdict_not_offered", "rounds_used_up", "reason_required", "comment_required", "score_required", "score_invalid",
-		"verdict_mismatch", "card_unknown", "card_repeated", "required_block_unanswered", "response_invalid"},
+		"verdict_mismatch", "phone_required", "card_unknown", "card_repeated", "required_block_unanswered", "response_invalid"},
 	Contract: "surface.md 3, bench.md 7.5",
 }, answerStep)
 
@@ -97,6 +116,11 @@ func answerStep(c *op.Call, in AnswerIn) (AnswerOut, error) {
 	}
 	if err := d.CanAnswer(s, a); err != nil {
 		return AnswerOut{}, err
+	}
+	if s.Schedule != "" && in.Verdict == path.Approve {
+		if err := Reachable(c, d.PersonID, in.Channels); err != nil {
+			return AnswerOut{}, err
+		}
 	}
 	v, err := readView(c, d, s)
 	if err != nil {
@@ -150,7 +174,7 @@ func (in *AnswerIn) settle(c *op.Call, v *view, r *review, a path.Answer) (Answe
 		data[record.GrantMinted] = map[string]any{"grant_id": grant}
 	}
 	out := AnswerOut{StepState: s.State, ReleasedCents: d.Money.Released - before, DealStatus: d.Status, EndCause: given(d.EndCause)}
-	return out, Commit(c, d, data)
+	return out, (&change{c: c, d: d, data: data, channels: in.Channels}).commit()
 }
 
 // record keeps the submitted answers and the bundle.

@@ -21,6 +21,8 @@ type change struct {
 	n int // number of the event that is being applied, of all of the deal's
 	// data completes an event for the agent's feed with what the deal does not store.
 	data map[record.Word]map[string]any
+	// channels are where the pieces of a timed delivery are announced that is approved here.
+	channels []string
 
 	want   *wants.Want
 	bid    *bids.Bid

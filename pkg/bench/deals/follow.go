@@ -22,6 +22,12 @@ func (x *change) follow(e *path.Event) error {
 		return x.signed(e)
 	case record.AskAnswered:
 		return x.answered(e)
+	case record.ScheduleApproved:
+		return x.scheduled(e)
+	case record.AskChangesRequested:
+		if e.Schedule != "" {
+			return x.scheduled(e)
+		}
 	case path.ReviewOpened:
 		return x.silent(e)
 	case path.ReviewClosed:

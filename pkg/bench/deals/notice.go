@@ -180,8 +180,8 @@ func (x *change) endWords(e *path.Event) (subject, body string) {
 
 func (x *change) askLine(s *path.Step, due time.Time) string {
 	what := "no money moves with it"
-	if s.Cents > 0 {
-		what = dollars(s.Cents) + " is released with your approval"
+	if cents := x.d.AtStake(s); cents > 0 {
+		what = dollars(cents) + " is released with your approval"
 	}
 	return fmt.Sprintf("The step \"%s\" waits for you: %s. Without an answer by %s it counts as approved.", s.Title, what, x.day(due))
 }

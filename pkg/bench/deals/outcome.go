@@ -32,7 +32,8 @@ type Outcome struct {
 	FiledAt time.Time         `json:"filed_at"`
 	Options []proposal.Option `json:"options,omitempty"` // tiles that replace the plan's
 	// Unanswered is how many messages of the person waited when it was filed (rule 118).
-	Unanswered int `json:"unanswered,omitempty"`
+	Unanswered int    `json:"unanswered,omitempty"`
+	Schedule   string `json:"schedule,omitempty"` // the timed delivery it hands over
 }
 
 // OutcomeView is an outcome on the wire.

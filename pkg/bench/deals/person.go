@@ -133,7 +133,7 @@ type DealOut struct {
 	Stale        bool                   `json:"stale"`
 	Steps        []PersonStep           `json:"steps"`
 	Grants       []GrantView            `json:"grants"`
-	Schedule     *struct{}              `json:"schedule"`
+	Schedule     *ScheduleLine          `json:"schedule"`
 	Costs        *proposal.CostEstimate `json:"person_cost_estimate"`
 	CanEnd       bool                   `json:"can_end"`
 }
@@ -199,7 +199,8 @@ func readDeal(c *op.Call, in ReadDealIn) (DealOut, error) {
 	for i := range d.Steps {
 		out.Steps = append(out.Steps, personStep(&d.Steps[i]))
 	}
-	return out, nil
+	out.Schedule, err = scheduleLine(c, d)
+	return out, err
 }
 
 func agentLine(d *path.Deal) AgentLine {
@@ -263,9 +264,9 @@ func readStep(c *op.Call, in ReadStepIn) (StepOut, error) {
 	}
 	out := StepOut{DealID: d.ID, DealStatus: d.Status, Step: personStep(s), Cards: []DeliveryCard{}, Blocks: v.blocks(), Responses: v.answers(true),
 		Pulses: v.pulses(), Thread: v.thread().Messages, LapseAt: record.At(s.LapseAt()), Controls: controls(d, s),
-		Scored: s.Kind == path.Finish && s.State == path.Waiting}
+		Scored: s.Final() && s.State == path.Waiting}
 	if s.State != path.Approved && s.State != path.Over {
-		out.AtStake = s.Cents
+		out.AtStake = d.AtStake(s)
 	}
 	if s.Kind == path.Finish {
 		out.Promise = d.Finish
@@ -295,6 +296,11 @@ func (out *StepOut) deliver(c *op.Call, v *view) error {
 		}
 		if found {
 			o.Text, o.Document = given(kept.Text), kept.Document
+		}
+		if of := v.outcomes[i].Schedule; of != "" && v.s.State == path.Waiting && of == v.s.Schedule {
+			if o.Document, err = packageDocument(c, of); err != nil {
+				return err
+			}
 		}
 		if o.Note != nil {
 			out.AgentWrote = o.Note

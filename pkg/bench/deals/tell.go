@@ -69,6 +69,10 @@ func facts(e *path.Event) map[string]any {
 		return map[string]any{"files": e.N}
 	case record.OutcomeFiled:
 		return map[string]any{"version": e.N, "kind": e.Kind}
+	case record.ScheduleFiled:
+		return map[string]any{"version": e.N, "schedule_id": e.Schedule}
+	case record.ScheduleApproved:
+		return map[string]any{"cause": e.Cause, "schedule_id": e.Schedule}
 	}
 	if ending(e.Word) {
 		return map[string]any{"end_cause": e.Cause}
@@ -124,8 +128,10 @@ func (x *change) public(e *path.Event) any {
 		return map[string]any{"step": e.Step, "misses": e.N}
 	case record.AskReminded:
 		return map[string]any{"step": e.Step, "day": e.N}
-	case record.OutcomeFiled:
+	case record.OutcomeFiled, record.ScheduleFiled:
 		return map[string]any{"step": e.Step, "version": e.N}
+	case record.ScheduleApproved:
+		return map[string]any{"step": e.Step, "cause": e.Cause}
 	case record.IntegrityDecided, record.ScoresVoided:
 		return map[string]any{"finding": e.Kind}
 	}

@@ -88,6 +88,15 @@ func (s *Step) Reviewable() bool {
 // delivery that stands for it.
 func (s *Step) Final() bool { return s.Kind == Finish || s.Schedule != "" }
 
+// AtStake is what the approval of a step as it stands releases: with a timed delivery, the
+// finish line's money too.
+func (d *Deal) AtStake(s *Step) int64 {
+	if s.Schedule != "" {
+		return s.Cents + d.Step(s.Number+1).Cents
+	}
+	return s.Cents
+}
+
 // RoundsLeft is how many more times the person may ask for changes.
 func (s *Step) RoundsLeft() int {
 	if !s.Reviewable() {

@@ -1,0 +1,142 @@
+package deals
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"guildhall/pkg/account"
+	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/drip"
+	"guildhall/pkg/bench/record"
+	"guildhall/pkg/op"
+)
+
+// KindSchedule is the outcome that hands a timed delivery over.
+const KindSchedule = "schedule"
+
+// ScheduleLine is a timed delivery in few words (bench.md 14).
+type ScheduleLine struct {
+	ScheduleID string       `json:"schedule_id"`
+	Status     string       `json:"status"`
+	Badge      *string      `json:"badge" doc:"What the card of the deal wears while pieces are still to come."`
+	Pieces     int          `json:"pieces_count"`
+	Released   int          `json:"released_count"`
+	StartsOn   *string      `json:"starts_on"`
+	NextOn     *string      `json:"next_on" doc:"Local date of the next piece, null while none is coming."`
+	NextAt     *record.Time `json:"next_at"`
+}
+
+// Badge is what the card of a deal wears while its timed delivery goes on.
+const Badge = "Delivering - time-based schedule"
+
+// LineOf words a timed delivery that was settled before.
+func LineOf(s *drip.Schedule) *ScheduleLine {
+	out := &ScheduleLine{ScheduleID: s.ID, Status: s.Status, Pieces: len(s.Pieces), Released: len(s.Released)}
+	if !s.StartsOn.IsZero() {
+		out.StartsOn = given(s.StartsOn.String())
+	}
+	if d, at, ok := s.Next(); ok {
+		out.NextOn, out.NextAt = given(d.String()), record.At(at)
+	}
+	if s.Live() {
+		out.Badge = given(Badge)
+	}
+	return out
+}
+
+// Packaged is the id of the timed delivery the deal was handed over as, "" when it was not.
+func Packaged(d *path.Deal) string {
+	for _, s := range d.Steps {
+		if s.Schedule != "" {
+			return s.Schedule
+		}
+	}
+	return ""
+}
+
+// Schedule reads the timed delivery of a deal as it is now; nil when there is none. What is
+// due by now shows as released, whether a sweep was there or not.
+func Schedule(c *op.Call, d *path.Deal) (*drip.Schedule, []int, error) {
+	of := Packaged(d)
+	if of == "" {
+		return nil, nil, nil
+	}
+	if err := c.Fetch(drip.Key(of), account.PersonKey(d.PersonID)); err != nil {
+		return nil, nil, err
+	}
+	s, found, err := drip.Load(c, of)
+	if err != nil || !found {
+		return nil, nil, err
+	}
+	p, _, err := op.Load[account.Person](c, account.PersonKey(d.PersonID))
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.Status == path.Ended && s.Status == drip.Filed {
+		s.Status = drip.Voided // the deal ended before anybody approved it
+	}
+	return &s, s.Settle(c.Now, p.Timezone, p.ZoneSince), nil
+}
+
+// scheduleLine is the timed delivery of a deal for an answer, nil when there is none.
+func scheduleLine(c *op.Call, d *path.Deal) (*ScheduleLine, error) {
+	s, _, err := Schedule(c, d)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	return LineOf(s), nil
+}
+
+// scheduled follows what happens to a timed delivery on the Path: its approval starts it, a
+// request for changes makes it void.
+func (x *change) scheduled(e *path.Event) error {
+	if err := x.c.Fetch(drip.Key(e.Schedule), account.PersonKey(x.d.PersonID)); err != nil {
+		return err
+	}
+	s, found, err := drip.Load(x.c, e.Schedule)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("deals: the timed delivery %s of deal %s is missing", e.Schedule, x.d.ID)
+	}
+	if e.Word == record.AskChangesRequested {
+		s.Status = drip.Voided
+		s.Save(x.c)
+		return nil
+	}
+	p, err := x.thePerson()
+	if err != nil {
+		return err
+	}
+	s.Approve(e.At, p.Timezone, x.channels, e.Cause == path.ByStale)
+	x.c.Create(drip.LiveKey(s.PersonID, s.ID), struct{}{})
+	s.Save(x.c)
+	return nil
+}
+
+// packageDocument is a timed delivery as one document: a divider before each day.
+func packageDocument(c *op.Call, schedule string) (*Document, error) {
+	s, found, err := drip.Load(c, schedule)
+	if err != nil || !found {
+		return nil, err
+	}
+	pieces, err := drip.LoadPieces(c, &s)
+	if err != nil {
+		return nil, err
+	}
+	out := &Document{Blocks: []Block{}}
+	for i, p := range pieces {
+		out.Blocks = append(out.Blocks, Block{Type: "day", Ordinal: i + 1, Title: p.Title})
+		var d Document
+		if err := json.Unmarshal(p.Document, &d); err != nil {
+			return nil, err
+		}
+		if title := strings.TrimSpace(d.Title); title != "" {
+			out.Blocks = append(out.Blocks, Block{Type: "heading", Text: title})
+		}
+		out.Blocks = append(out.Blocks, d.Blocks...)
+	}
+	return out, nil
+}
