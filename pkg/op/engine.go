@@ -108,6 +108,7 @@ type Engine struct {
 	Keys    id.Keyring
 	BaseURL string
 	Tips    bool
+	Texts   bool // text messages leave
 	// Auth maps a token kind to its authenticator.
 	Auth map[string]Authenticator
 	// Ports puts the ports an operation declared into its context.
@@ -192,7 +193,7 @@ func WithOperation(ctx context.Context, id string) context.Context {
 const usualRows = 8
 
 func (e *Engine) call(ctx context.Context, now time.Time, group string) *Call {
-	c := &Call{Context: ctx, Now: now, Group: group, BaseURL: e.BaseURL, Keys: e.Keys, Tips: e.Tips, store: e.Store,
+	c := &Call{Context: ctx, Now: now, Group: group, BaseURL: e.BaseURL, Keys: e.Keys, Tips: e.Tips, Texts: e.Texts, store: e.Store,
 		rand: e.Rand, rows: make(map[table.Key]table.Row, usualRows), writes: make(map[table.Key]*table.Write, usualRows), order: make([]table.Key, 0, usualRows)}
 	c.commit = c.NewID()
 	return c

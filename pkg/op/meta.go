@@ -64,6 +64,7 @@ const (
 	Payments
 	Mail
 	Queue
+	Texts // text messages
 )
 
 // Has tells whether a set holds a port.

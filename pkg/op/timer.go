@@ -13,6 +13,10 @@ type Fired struct {
 	Due     time.Time       `json:"due"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Tries   int             `json:"tries,omitempty"`
+	// Unsettled tells of an effect that an earlier try may have come through: its process
+	// went away, or what it brought could not be committed. One that cannot look must not act
+	// again.
+	Unsettled bool `json:"unsettled,omitempty"`
 }
 
 // TimerKind is what happens when timers of a kind fall due: a decision like an

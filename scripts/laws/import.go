@@ -20,7 +20,7 @@ type layer struct {
 var (
 	kernel = []string{"pkg/fault", "pkg/op.", "pkg/id", "pkg/caller", "pkg/limit", "pkg/clock", "pkg/table."}
 	// ports are interfaces: the adapters below them are for wire alone.
-	ports = []string{"pkg/queue.", "pkg/blob.", "pkg/mail.", "pkg/mail/outbox", "pkg/pay."}
+	ports = []string{"pkg/queue.", "pkg/blob.", "pkg/mail.", "pkg/mail/outbox", "pkg/pay.", "pkg/sms.", "pkg/sms/outbox"}
 	// shelves keep rows of any context in an order that is cheap to read.
 	shelves = []string{"pkg/roll", "pkg/textindex", "pkg/audit"}
 	// published are texts of bench that are served as they are: the rule book and the schema.
@@ -37,8 +37,8 @@ var layers = []layer{
 	{"the table port", []string{"pkg/table."}, nil, outside, "a port is an interface: it links no adapter and no SDK"},
 	{"text", []string{"pkg/text"}, nil, outside, "the text rules are pure functions that everybody can use"},
 	{"a port", ports, slices.Concat(kernel, ports), cloud, "a port links no SDK and knows no context"},
-	{"an adapter", []string{"pkg/table", "pkg/queue", "pkg/blob", "pkg/mail", "pkg/pay"},
-		slices.Concat(kernel, ports, []string{"pkg/atomicfile", "pkg/awshttp", "pkg/table", "pkg/queue", "pkg/blob", "pkg/mail", "pkg/pay"}), nil,
+	{"an adapter", []string{"pkg/table", "pkg/queue", "pkg/blob", "pkg/mail", "pkg/pay", "pkg/sms"},
+		slices.Concat(kernel, ports, []string{"pkg/atomicfile", "pkg/awshttp", "pkg/table", "pkg/queue", "pkg/blob", "pkg/mail", "pkg/pay", "pkg/sms"}), nil,
 		"an adapter implements a port for any exchange: it knows no context, edge or configuration"},
 	{"a shelf", shelves, kernel, outside, "lists and indexes over the table serve any context: they know none of them"},
 	{"files", []string{"pkg/atomicfile"}, nil, cloud, "it writes files and nothing else"},
@@ -60,7 +60,7 @@ var layers = []layer{
 	{"the configuration", []string{"pkg/config"}, slices.Concat(kernel, ports, []string{"pkg/config", "pkg/atomicfile"}), cloud,
 		"configuration is values: it opens nothing"},
 	{"the wiring", []string{"pkg/wire"}, []string{"pkg"}, nil, "wire puts everything together"},
-	{"a function", []string{"functions"}, slices.Concat(contexts, []string{"pkg/account", "pkg/files", "pkg/catalog/door", "pkg/mail/outbox", "pkg/wire"}), cloud,
+	{"a function", []string{"functions"}, slices.Concat(contexts, []string{"pkg/account", "pkg/files", "pkg/catalog/door", "pkg/mail/outbox", "pkg/sms/outbox", "pkg/wire"}), cloud,
 		"a function links its operation's package and its wiring: what it does not import does not redeploy it"},
 	{"a program", []string{"cmd"}, []string{"pkg", "cmd"}, nil, "programs may use everything"},
 	{"a script", []string{"scripts"}, []string{"pkg", "scripts"}, nil, "scripts may use everything"},

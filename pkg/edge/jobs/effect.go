@@ -50,6 +50,7 @@ func (r *round) work(key table.Key, kind *op.EffectKind) (done bool, err error) 
 		if cause == nil || errors.Is(cause, table.ErrUnavailable) {
 			return cause == nil, cause
 		}
+		e.Unsettled = true
 	}
 	if r.ctx.Err() != nil {
 		return false, cause // the row comes back when its claim ends
@@ -67,6 +68,7 @@ func (r *round) claim(key table.Key) (e entry, ok bool, err error) {
 			return err
 		}
 		e = old
+		e.Unsettled = old.Unsettled || !old.Held.IsZero() // whoever held it never came back
 		e.Held, e.version = c.Now.Add(holdFor), c.CommitID()
 		c.Put(key, e)
 		return nil

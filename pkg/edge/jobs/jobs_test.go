@@ -565,6 +565,53 @@ func TestACrashAfterTheEffectLooksAgainWhenTheClaimEnds(t *testing.T) {
 	}
 }
 
+// An effect that cannot look whether it was done must hear that it may have been.
+func TestATryThatFollowsOneWithoutAnEndSaysSo(t *testing.T) {
+	h := newHall(t)
+	var unsettled []bool
+	h.do = func(f op.Fired) error {
+		unsettled = append(unsettled, f.Unsettled)
+		if len(unsettled) == 1 {
+			return errors.New("known not to be done")
+		}
+		return nil
+	}
+	h.effect("e")
+	h.sweep()
+	h.pass(op.Backoff(1))
+	h.inject(faulty.Fault{Mode: faulty.FailBefore, Op: faulty.Commit, Skip: 1, Times: 3}) // done, but nobody can write it down
+	if _, err := h.sw.SweepAll(context.Background(), h.time()); !errors.Is(err, table.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	h.pass(2 * time.Minute)
+	h.sweep()
+	if want := []bool{false, false, true}; !slices.Equal(unsettled, want) {
+		t.Errorf("%v, want %v", unsettled, want)
+	}
+}
+
+func TestAResultThatCannotBeKeptIsToldToTheNextTry(t *testing.T) {
+	h := newHall(t)
+	var unsettled []bool
+	h.sw.Effects = []op.EffectKind{{Kind: "mail", Do: func(_ *op.Call, f op.Fired) (any, error) {
+		unsettled = append(unsettled, f.Unsettled)
+		return nil, nil
+	}, Done: func(*op.Call, op.Fired, any) error {
+		if len(unsettled) < 3 {
+			return errors.New("a rule forbids it")
+		}
+		return nil
+	}}}
+	h.effect("e")
+	for n := range 3 {
+		h.sweep()
+		h.pass(op.Backoff(n + 1))
+	}
+	if want := []bool{false, true, true}; !slices.Equal(unsettled, want) {
+		t.Errorf("%v, want %v", unsettled, want)
+	}
+}
+
 func TestAPanickingEffectIsAFailedEffect(t *testing.T) {
 	h := newHall(t)
 	h.do = func(f op.Fired) error {

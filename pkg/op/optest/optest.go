@@ -72,7 +72,7 @@ func Seeded(t testing.TB, seed uint64, opts ...Option) *Exchange {
 	x := &Exchange{T: t, Store: mem.New(), now: Start}
 	x.Engine = &op.Engine{Store: x.Store, Now: x.Now, Rand: &source{r: rand.NewChaCha8(seedBytes(seed))},
 		Keys: id.Keyring{Current: []byte("a key for tests, 32 bytes long.")}, BaseURL: "http://guildhall.test",
-		Tips: true, Auth: account.Authenticators()}
+		Tips: true, Texts: true, Auth: account.Authenticators()}
 	for _, o := range opts {
 		o(x)
 	}
