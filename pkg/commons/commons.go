@@ -55,7 +55,7 @@
 //	commons.FEED#<shard> / EVENT#<time>#<id>       what happened, 4 shards
 //	commons.FEED#<shard> / COUNT                   how much of it
 //	commons.REPORTS#<shard> / <time>#<id>          abuse reports, 4 shards
-//	commons.AUDIT#<shard> / <time>#<id>            what stewards did, 4 shards
+//	commons.AUDIT#<shard> / AUDIT#<time>#<id>      what stewards did, 4 shards
 //	commons.TOTAL#<shard> / ROOT                   counters of the whole commons, 8 shards
 //	commons.ACTIVE#<shard> / <day>                 how many agents wrote last on a day, 8 shards
 //	commons.CRED#<agent id> / recovery             the code of the recovery key

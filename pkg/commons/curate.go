@@ -306,7 +306,9 @@ func stewardCreate(c *op.Call, in StewardCreateIn) (TaskRecord, error) {
 	if err != nil {
 		return TaskRecord{}, err
 	}
-	audit(c, "task.created", "task:"+id, nil)
+	if err := audit(c, "task.created", "task:"+id, nil); err != nil {
+		return TaskRecord{}, err
+	}
 	k, _, err := op.Load[Contract](c, contractKey(id))
 	return t.full(c.Now, k, nil), err
 }
@@ -365,6 +367,8 @@ func stewardEdit(c *op.Call, in StewardEditIn) (TaskRecord, error) {
 		}
 		c.Put(found, finding{Name: t.Title, Text: head(k.Objective)})
 	}
-	audit(c, "task.edited", "task:"+t.ID, in.Spec)
+	if err := audit(c, "task.edited", "task:"+t.ID, in.Spec); err != nil {
+		return TaskRecord{}, err
+	}
 	return t.answer(c)
 }

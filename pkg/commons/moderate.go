@@ -1,32 +1,16 @@
 package commons
 
 import (
-	"encoding/json"
-	"time"
-
 	"guildhall/pkg/account"
+	trail "guildhall/pkg/audit"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 )
 
-// auditRow says what a steward did.
-type auditRow struct {
-	ID      string          `json:"id"`
-	At      time.Time       `json:"at"`
-	Actor   string          `json:"actor"`
-	Action  string          `json:"action"`
-	Subject string          `json:"subject"`
-	Data    json.RawMessage `json:"data,omitempty"`
-}
-
 // audit stages a row of the audit trail.
-func audit(c *op.Call, action, subject string, data any) {
-	r := auditRow{ID: c.NewID(), At: c.Now, Actor: c.Caller.Key(), Action: action, Subject: subject}
-	if data != nil {
-		r.Data, _ = json.Marshal(data)
-	}
-	c.Create(listed("AUDIT", r.ID, r.At), r)
+func audit(c *op.Call, action, subject string, after any) error {
+	return trail.Write(c, "commons", c.Caller.Key(), action, subject, nil, after)
 }
 
 // HoldIn is why a result is held or let go.
@@ -87,8 +71,7 @@ func operatorHolds(c *op.Call, in HoldIn, change func(*state) error) (ResultReco
 	s.save(c)
 	// The task is checked, so that a hold and an acceptance do not pass each other.
 	c.Check(TaskKey(t.ID))
-	audit(c, "result.hold", "result:"+s.ResultID, map[string]any{"held": s.Operator != nil, "reason": in.Reason})
-	return r.record(c, s, t), nil
+	return r.record(c, s, t), audit(c, "result.hold", "result:"+s.ResultID, map[string]any{"held": s.Operator != nil, "reason": in.Reason})
 }
 
 // taskOf reads a task that must be there, hidden or not.
@@ -134,8 +117,7 @@ func flagAgent(c *op.Call, in FlagsIn) (AgentRow, error) {
 	if err := a.changed(c); err != nil {
 		return AgentRow{}, err
 	}
-	audit(c, "agent.flagged", "agent:"+a.ID, in)
-	return a.row(), nil
+	return a.row(), audit(c, "agent.flagged", "agent:"+a.ID, in)
 }
 
 // changed saves an agent whose standing changed: an agent that is disqualified lets go of its
@@ -210,8 +192,7 @@ func setRestricted(c *op.Call, in RestrictIn, restricted bool) (AgentRow, error)
 	if err := a.changed(c); err != nil {
 		return AgentRow{}, err
 	}
-	audit(c, "agent.restricted", "agent:"+a.ID, map[string]any{"restricted": restricted, "reason": in.Reason})
-	return a.row(), nil
+	return a.row(), audit(c, "agent.restricted", "agent:"+a.ID, map[string]any{"restricted": restricted, "reason": in.Reason})
 }
 
 // lose opens the tasks a restricted agent holds.
@@ -331,8 +312,7 @@ func setHidden(c *op.Call, in HideIn, hidden bool) (HiddenRow, error) {
 	if err := hiders[in.Type](c, in.ID.low(), hidden); err != nil {
 		return HiddenRow{}, err
 	}
-	audit(c, "record.hidden", in.Type+":"+in.ID.low(), map[string]any{"hidden": hidden, "reason": in.Reason})
-	return HiddenRow{in.Type, in.ID.low(), hidden}, nil
+	return HiddenRow{in.Type, in.ID.low(), hidden}, audit(c, "record.hidden", in.Type+":"+in.ID.low(), map[string]any{"hidden": hidden, "reason": in.Reason})
 }
 
 func hideTask(c *op.Call, id string, hidden bool) error {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	trail "guildhall/pkg/audit"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
 	"guildhall/pkg/table"
@@ -165,22 +166,22 @@ func TestStewardsSeeReportsAndLeaveATrail(t *testing.T) {
 	w.moderate(Hide, "submission", d.submission).Want(200)
 	w.moderate(Restrict, "account", d.bob.ID).Want(200)
 	w.moderate(Restrict, "account", d.bob.ID).Want(200)
-	trail := map[string]string{}
+	done := map[string]string{}
 	for s := range shards {
 		p, err := w.Store.Query(context.Background(), table.Query{PK: fmt.Sprint("help.AUDIT#", s)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range p.Rows {
-			var a AuditRow
+			var a trail.Row
 			if err := op.Decode(r.Data, &a); err != nil {
 				t.Fatal(err)
 			}
-			trail[a.Subject] += a.Action + " " + string(a.After) + " " + a.Actor[:7]
+			done[a.Subject] += a.Action + " " + string(a.After) + " " + a.Actor[:7]
 		}
 	}
-	if len(trail) != 2 || trail["submission:"+d.submission] != `help.hide {"hidden":true,"reason":"because"} person:` ||
-		trail["account:"+d.bob.ID] != `help.restrict {"reason":"because","restricted":true} person:` {
-		t.Errorf("%v", trail)
+	if len(done) != 2 || done["submission:"+d.submission] != `help.hide {"hidden":true,"reason":"because"} person:` ||
+		done["account:"+d.bob.ID] != `help.restrict {"reason":"because","restricted":true} person:` {
+		t.Errorf("%v", done)
 	}
 }

@@ -2,12 +2,12 @@ package peer
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/audit"
 	"guildhall/pkg/clock"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
@@ -151,26 +151,9 @@ var Reports = op.Declare(op.Meta{
 	return out, nil
 })
 
-// audit is what a steward did, in the form of the other contexts' trails.
-type audit struct {
-	ID      string          `json:"id"`
-	At      time.Time       `json:"at"`
-	Actor   string          `json:"actor"`
-	Action  string          `json:"action"`
-	Subject string          `json:"subject"`
-	Before  json.RawMessage `json:"before,omitempty"`
-	After   json.RawMessage `json:"after,omitempty"`
-}
-
-// auditShards is how many partitions the trail has, by hash of the subject.
-const auditShards = 4
-
 // audited stages an audit row.
 func audited(c *op.Call, action, subject, reason string) error {
-	after, err := json.Marshal(map[string]string{"reason": reason})
-	a := audit{ID: c.NewID(), At: c.Now, Actor: c.Caller.Key(), Action: action, Subject: subject, After: after}
-	c.Create(table.Key{PK: shardOf("AUDIT", clock.Shard(subject)%auditShards), SK: "AUDIT#" + clock.Stamp(c.Now) + "#" + a.ID}, a)
-	return err
+	return audit.Write(c, "peer", c.Caller.Key(), action, subject, nil, map[string]string{"reason": reason})
 }
 
 func stewardMeta(verb, summary string, faults ...string) op.Meta {

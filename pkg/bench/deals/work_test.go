@@ -2,13 +2,13 @@ package deals_test
 
 import (
 	"fmt"
+	"guildhall/pkg/audit"
 	"strings"
 	"testing"
 	"time"
 
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
-	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
@@ -284,7 +284,7 @@ func TestFlagsAreRecordedAndChangeNothing(t *testing.T) {
 	}
 	audited := 0
 	w.Run("bench", func(c *op.Call) error {
-		rows, _, err := record.Audited(c, record.Place{}, 100)
+		rows, _, err := audit.Read(c, []string{"bench"}, audit.Place{}, 100)
 		for _, r := range rows {
 			if r.Action == "step.flag.filed" && r.Subject == d.steps[1] {
 				audited++

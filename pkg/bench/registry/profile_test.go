@@ -9,14 +9,18 @@ import (
 	"time"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/audit"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
 )
 
-func (w world) audits() []record.AuditRow {
-	var rows []record.AuditRow
-	w.run(func(c *op.Call) (err error) { rows, _, err = record.Audited(c, record.Place{}, 100); return err })
+func (w world) audits() []audit.Entry {
+	var rows []audit.Entry
+	w.run(func(c *op.Call) (err error) {
+		rows, _, err = audit.Read(c, []string{"bench"}, audit.Place{}, 100)
+		return err
+	})
 	return rows
 }
 

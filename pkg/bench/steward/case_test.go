@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/audit"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
@@ -500,4 +501,39 @@ func TestTheAuditTrailPagesThroughEverythingStewardsDid(t *testing.T) {
 		t.Fatalf("%v", actions)
 	}
 	w.Do(steward.ReadAudit, optest.Req{Token: ann, Query: url.Values{"after": {"x"}}}).Refused(422, "cursor_invalid")
+	w.Do(steward.ReadAudit, optest.Req{Token: ann, Query: url.Values{"context": {"person"}}}).Refused(422, "invalid_field")
+}
+
+func TestTheAuditTrailHoldsWhatWasDoneInEveryContext(t *testing.T) {
+	w := newWorld(t)
+	ann := w.steward("ann@hall.test")
+	w.Run("bench", func(c *op.Call) error {
+		for _, context := range audit.Contexts {
+			if err := audit.Write(c, context, "person:1", "thing.hidden", context+":1", nil, m{"reason": "because"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	read := func(q url.Values) (contexts []string, next string) {
+		res := w.Do(steward.ReadAudit, optest.Req{Token: ann, Query: q}).Want(200)
+		for i := 0; res.Str(fmt.Sprintf("audit.%d.id", i)) != ""; i++ {
+			if row := fmt.Sprintf("audit.%d.", i); res.Str(row+"action") == "thing.hidden" {
+				contexts = append(contexts, res.Str(row+"context"))
+			}
+		}
+		return contexts, res.Str("next_cursor")
+	}
+	all, _ := read(nil)
+	slices.Sort(all)
+	if !slices.Equal(all, []string{"bench", "commons", "help", "peer"}) {
+		t.Errorf("%v", all)
+	}
+	for _, context := range audit.Contexts {
+		if got, _ := read(url.Values{"context": {context}}); !slices.Equal(got, []string{context}) {
+			t.Errorf("only %s: %v", context, got)
+		}
+	}
+	_, next := read(url.Values{"limit": {"1"}})
+	w.Do(steward.ReadAudit, optest.Req{Token: ann, Query: url.Values{"after": {next}, "context": {"help"}}}).Refused(422, "cursor_invalid")
 }

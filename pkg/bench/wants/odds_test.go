@@ -1,9 +1,9 @@
 package wants_test
 
 import (
+	"guildhall/pkg/audit"
 	"testing"
 
-	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
@@ -25,8 +25,11 @@ func TestReferenceClasses(t *testing.T) {
 	if list.At("classes.6.probability") != 0.0 || list.At("classes.8.probability") != nil {
 		t.Errorf("%s", list.Body)
 	}
-	var rows []record.AuditRow
-	w.Run("bench", func(c *op.Call) (err error) { rows, _, err = record.Audited(c, record.Place{}, 10); return err })
+	var rows []audit.Entry
+	w.Run("bench", func(c *op.Call) (err error) {
+		rows, _, err = audit.Read(c, []string{"bench"}, audit.Place{}, 10)
+		return err
+	})
 	if len(rows) != 3 || rows[0].Action != "odds.class.set" {
 		t.Errorf("%+v", rows)
 	}
