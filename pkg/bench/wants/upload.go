@@ -9,13 +9,17 @@ import (
 	"mime/multipart"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"guildhall/pkg/blob"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/id"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
+	"guildhall/pkg/text"
+	"guildhall/pkg/text/filekind"
 )
 
 // Limits of an upload call, beside those of its rule.
@@ -51,6 +55,10 @@ type UploadRule struct {
 	// Kind tells a file's type by its first bytes; ok is false for types that are not taken.
 	// nil takes everything as octets.
 	Kind func(head []byte) (k FileKind, ok bool)
+	// Handed is set where a file goes from one side of a deal to the other: its type is told
+	// by all of its bytes, and programs, scripts and archives that hold them are refused
+	// (package filekind). Kind is not asked then.
+	Handed bool
 	// Prefix begins the keys the files are stored under: "attachments/<target id>".
 	Prefix string
 	// Target is the want in whose budget the file counts; "" for bytes that are not kept.
@@ -194,9 +202,9 @@ func store(c *op.Call, body io.Reader, name string, r UploadRule) (*File, error)
 	if n == 0 {
 		return nil, FileEmpty
 	}
-	kind, ok := r.kind(head)
-	if !ok {
-		return nil, TypeNotAllowed
+	kind, err := r.kind(name, head)
+	if err != nil {
+		return nil, err
 	}
 	f := r.file(c.NewID(), name, kind)
 	discard(c, f.Key)
@@ -206,21 +214,54 @@ func store(c *op.Call, body io.Reader, name string, r UploadRule) (*File, error)
 		return nil, uploadFault(err)
 	}
 	f.Digest = info.Digest
-	return f, nil
+	if !r.Handed {
+		return f, nil
+	}
+	kind, err = lookInto(c, f.Key, f.Name, f.Size)
+	f.ContentType, f.Stored = kind.ContentType, f.ID+kind.Ending
+	return f, err
 }
 
-func (r UploadRule) kind(head []byte) (FileKind, bool) {
-	if r.Kind == nil {
-		return FileKind{ContentType: blob.DefaultType}, true
+// kind tells a file's type by its first bytes, or refuses it.
+func (r UploadRule) kind(name string, head []byte) (FileKind, error) {
+	switch {
+	case r.Handed:
+		v := filekind.Head(name, head[:min(len(head), filekind.HeadBytes)])
+		return FileKind{v.ContentType, v.Ending}, refused(v)
+	case r.Kind == nil:
+		return FileKind{ContentType: blob.DefaultType}, nil
 	}
-	return r.Kind(head)
+	k, ok := r.Kind(head)
+	if !ok {
+		return k, TypeNotAllowed
+	}
+	return k, nil
 }
 
 func (r UploadRule) file(id, name string, k FileKind) *File {
+	return &File{ID: id, Key: r.Prefix + "/" + id, Name: ownName(name), Stored: id + k.Ending, ContentType: k.ContentType}
+}
+
+// ownName is a file's own name without the folders before it and without what cannot be
+// shown; "file" when nothing is left.
+func ownName(name string) string {
+	name = strings.TrimSpace(text.Printable(text.Normalize(name[strings.LastIndexAny(name, `/\`)+1:])))
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.Is(unicode.Bidi_Control, r): // "photo", then "gpj.exe" read backwards
+			return -1
+		}
+		return r
+	}, name)
 	if n := []rune(name); len(n) > maxFilename {
 		name = string(n[:maxFilename])
 	}
-	return &File{ID: id, Key: r.Prefix + "/" + id, Name: name, Stored: id + k.Ending, ContentType: k.ContentType}
+	if name == "" || name == "." || name == ".." {
+		return "file"
+	}
+	return name
 }
 
 // stagedIn is the JSON of a staged upload: an announcement, or a claim.
@@ -346,7 +387,7 @@ func claim(c *op.Call, upload string, r UploadRule) (*File, error) {
 	case err != nil:
 		return nil, uploadFault(err)
 	}
-	kind, err := stored(c, key, r)
+	kind, err := r.stored(c, key, a)
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +398,19 @@ func claim(c *op.Call, upload string, r UploadRule) (*File, error) {
 }
 
 // stored tells the type of bytes that were claimed; those that are not taken are removed.
-func stored(c *op.Call, key string, r UploadRule) (FileKind, error) {
+func (r UploadRule) stored(c *op.Call, key string, a announced) (FileKind, error) {
+	kind, err := r.told(c, key, a)
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Code == TypeNotAllowed.Code { // whoever claims these bytes is refused alike
+		err = errors.Join(err, blob.From(c).Delete(c, key))
+	}
+	return kind, err
+}
+
+func (r UploadRule) told(c *op.Call, key string, a announced) (FileKind, error) {
+	if r.Handed {
+		return lookInto(c, key, a.Name, a.Digest.Size)
+	}
 	o, err := blob.From(c).Get(c, key, blob.Range{Length: headBytes})
 	if err != nil {
 		return FileKind{}, uploadFault(err)
@@ -367,9 +420,5 @@ func stored(c *op.Call, key string, r UploadRule) (FileKind, error) {
 	if err != nil {
 		return FileKind{}, uploadFault(err)
 	}
-	kind, ok := r.kind(head)
-	if !ok {
-		return FileKind{}, errors.Join(TypeNotAllowed, blob.From(c).Delete(c, key))
-	}
-	return kind, nil
+	return r.kind(a.Name, head)
 }
