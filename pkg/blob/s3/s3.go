@@ -35,6 +35,8 @@ import (
 const (
 	// sdkAttempts is how often the SDK sends one request. Never 1: connections do break.
 	sdkAttempts = 4
+	// firstPause is waited before a second attempt; each further one waits twice as long.
+	firstPause = 25 * time.Millisecond
 	// headTimeout is how long S3 may take to begin its answer once it has the request.
 	headTimeout = 20 * time.Second
 	// memoryBytes is how much of a body is kept in memory: what one Lambda request carries.
@@ -113,6 +115,7 @@ func clientOptions(o Options) sdk.Options {
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return keys, nil }),
 		Retryer: retry.NewStandard(func(r *retry.StandardOptions) {
 			r.MaxAttempts = sdkAttempts
+			r.Backoff = retry.BackoffDelayerFunc(func(n int, _ error) (time.Duration, error) { return firstPause << n, nil })
 			r.Retryables = append([]retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: map[string]struct{}{codeRace: {}}}}, r.Retryables...)
 		}),
 		// The SDK would sign the checksum of an empty body into upload addresses, and check
