@@ -27,7 +27,7 @@ var modules = map[string]string{
 	"filippo.io/torchwood":                       "checkpoints with witness cosignatures",
 	"golang.org/x/net":                           "international domain names and public suffixes",
 	"golang.org/x/text":                          "Unicode normal forms of screened texts",
-	"github.com/mtibben/confusables":             "look-alike domain names",
+	"github.com/mtibben/confusables":             "tests: the published table of look-alike letters, which the link gate keeps a short form of",
 	"go.yaml.in/yaml/v3":                         "tests: the generator of the rule book's texts",
 	"pgregory.net/rapid":                         "tests: generated values that shrink",
 	"github.com/anishathalye/porcupine":          "tests: linearizability of the stores",

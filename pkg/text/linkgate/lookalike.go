@@ -1,0 +1,259 @@
+package linkgate
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// brand is a name that people trust and others pretend to be.
+type brand struct {
+	name    string
+	word    bool // also an ordinary word or a short one: only disguised spellings and lures are refused
+	domains set  // where the name itself is at home
+}
+
+// shield holds the protected names, by the forms a label is looked up under.
+type shield struct {
+	byName    map[string]*brand
+	bySkel    map[string]*brand // skeletons
+	byForeign map[string]*brand // loose skeletons of all names, for labels in foreign letters
+	byLoose   map[string]*brand // skeletons with doubled letters made one
+	bySwapped map[string]*brand // names with two neighbours changed
+	homes     set               // every domain of every brand
+}
+
+// guard reads data/protected.txt: a name, "word" where it is one, and its domains. A bare "*" among them says that the name
+// is at home under every suffix.
+var guard = sync.OnceValue(func() *shield {
+	s := &shield{map[string]*brand{}, map[string]*brand{}, map[string]*brand{}, map[string]*brand{}, map[string]*brand{}, set{}}
+	for _, line := range lines("protected") {
+		fields := strings.Fields(line)
+		b := &brand{name: fields[0], domains: set{}}
+		for _, f := range fields[1:] {
+			if f == "word" {
+				b.word = true
+				continue
+			}
+			b.domains[f] = true
+			if f == "*" {
+				f = b.name + ".com"
+			}
+			s.homes[f] = true
+		}
+		s.add(b)
+	}
+	return s
+})
+
+// minTypoLetters is the length from which typing mistakes of a name are refused: shorter ones are too often other names.
+const minTypoLetters = 6
+
+func (s *shield) add(b *brand) {
+	s.byName[b.name] = b
+	s.bySkel[skeleton(b.name, b.folds())] = b
+	s.byForeign[skeleton(b.name, true)] = b
+	if b.word || len(b.name) < minTypoLetters {
+		return
+	}
+	s.byLoose[single(skeleton(b.name, true))] = b
+	for i := 1; i < len(b.name); i++ {
+		swapped := b.name[:i-1] + b.name[i:i+1] + b.name[i-1:i] + b.name[i+1:]
+		if swapped != b.name {
+			s.bySwapped[swapped] = b
+		}
+	}
+}
+
+// folds says whether digits and letters that are merely similar (3 and e, i and l) count as the same for a brand.
+func (b *brand) folds() bool { return !b.word && len(b.name) >= minTypoLetters }
+
+// find is the brand that a label is or is drawn like, nil when there is none.
+func (s *shield) find(label string) *brand {
+	if b := s.byName[label]; b != nil {
+		return b
+	}
+	if !ascii(label) {
+		return s.byForeign[skeleton(label, true)]
+	}
+	for _, loose := range []bool{false, true} {
+		if b := s.bySkel[skeleton(label, loose)]; b != nil && b.folds() == loose {
+			return b
+		}
+	}
+	if len(label) < minTypoLetters-1 {
+		return nil
+	}
+	if b := s.byLoose[single(skeleton(label, true))]; b != nil {
+		return b
+	}
+	return s.bySwapped[label]
+}
+
+// protectedName is find over the built-in list.
+func protectedName(label string) *brand { return guard().find(label) }
+
+// pretends refuses hosts that are drawn or spelled like a well-known name and belong to somebody else.
+func (a *address) pretends(Options) *problem {
+	s := guard()
+	if s.owns(a) {
+		return nil
+	}
+	own, _, _ := strings.Cut(a.domain, ".")
+	if s.impersonates(own, a) || s.lures(own) {
+		return &problem{ReasonLookalike, "The link's domain is spelled like a well-known name and belongs to somebody else."}
+	}
+	front := strings.TrimSuffix(strings.TrimSuffix(a.host, a.domain), ".")
+	if front == "" {
+		return nil
+	}
+	if s.wears(front) || s.wears(front+"."+own) {
+		return &problem{ReasonLookalike, "The link puts a well-known domain in front of somebody else's."}
+	}
+	for label := range strings.SplitSeq(front, ".") {
+		if b := s.find(label); b != nil && b.name != label || s.lures(label) {
+			return &problem{ReasonLookalike, "The link's domain is spelled like a well-known name and belongs to somebody else."}
+		}
+	}
+	return nil
+}
+
+// owns says whether a host is a brand's own. What customers keep below its hosting site (name.github.io) is not.
+func (s *shield) owns(a *address) bool {
+	for host := a.host; len(host) >= len(a.domain); {
+		if s.homes[host] {
+			return true
+		}
+		_, host, _ = strings.Cut(host, ".")
+	}
+	return false
+}
+
+// impersonates judges the label that was bought. The plain name is refused under suffixes where anybody buys it, but not
+// under the suffix of a country, where its owner has bought it first, nor below a hosting site.
+func (s *shield) impersonates(label string, a *address) bool {
+	b := s.find(label)
+	switch {
+	case b == nil:
+		return false
+	case b.name != label:
+		return true
+	case b.word || b.domains["*"] || strings.TrimPrefix(a.domain, label+".") != a.icann:
+		return false
+	}
+	country := a.icann[strings.LastIndexByte(a.icann, '.')+1:]
+	return len(country) != 2 || openCountries[country]
+}
+
+// openCountries sold, or gave away, names to anybody: their two letters say nothing about who is behind a name.
+var openCountries = setOf([]string{"tk", "ml", "ga", "cf", "gq", "pw", "cc", "ws", "to", "su", "st", "la", "co", "me", "io", "ai"})
+
+// lureWords are what false sites add to a name.
+var lureWords = sync.OnceValue(func() set { return words("lures") })
+
+// lures finds a protected name beside a word that asks for trust: paypal-login, secure-paypal, paypallogin.
+func (s *shield) lures(label string) bool {
+	tokens := strings.Split(label, "-")
+	named, lured := false, false
+	for _, t := range tokens {
+		if s.find(t) != nil {
+			named = true
+		} else if lureWords()[t] {
+			lured = true
+		} else if s.glued(t) {
+			return true
+		}
+	}
+	return named && lured
+}
+
+func (s *shield) glued(token string) bool {
+	for i := 3; i <= len(token)-3; i++ {
+		for _, part := range [][2]string{{token[:i], token[i:]}, {token[i:], token[:i]}} {
+			if lureWords()[part[0]] {
+				if b := s.find(part[1]); b != nil && !b.word {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// wears finds a whole protected domain among labels that stand in front of somebody else's: paypal.com.evil.net, and
+// paypal.com-secure.net.
+func (s *shield) wears(front string) bool {
+	for {
+		for home := range s.homes {
+			if rest, found := strings.CutPrefix(front, home); found && (rest == "" || rest[0] == '.' || rest[0] == '-') {
+				return true
+			}
+		}
+		_, next, found := strings.Cut(front, ".")
+		if !found {
+			return false
+		}
+		front = next
+	}
+}
+
+// likes maps letters of other scripts to the plain letters they are drawn like (UTS 39). The file holds no letter whose
+// like is not plain: such a label can resemble no protected name. A test compares it with the published table.
+var likes = sync.OnceValue(func() map[rune]string {
+	m := map[rune]string{}
+	for _, line := range lines("confusables") {
+		like, letters, _ := strings.Cut(line, " ")
+		for _, r := range letters {
+			m[r] = like
+		}
+	}
+	return m
+})
+
+// Letters first, then pairs: c1oud is cloud before cl is d.
+var (
+	drawn   = strings.NewReplacer("0", "o", "1", "l", "-", "")
+	similar = strings.NewReplacer("0", "o", "1", "l", "-", "", "i", "l", "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "9", "g")
+	pairs   = strings.NewReplacer("rn", "m", "vv", "w")
+	closer  = strings.NewReplacer("rn", "m", "vv", "w", "cl", "d")
+)
+
+// skeleton is what a label looks like at a glance. Two labels with one skeleton are easily taken for each other. loose also
+// joins what is only similar.
+func skeleton(label string, loose bool) string {
+	if !ascii(label) {
+		label = likeness(label)
+	}
+	if loose {
+		return closer.Replace(similar.Replace(label))
+	}
+	return pairs.Replace(drawn.Replace(label))
+}
+
+// likeness draws a label in plain letters as far as it can: accents dropped, look-alikes replaced.
+func likeness(label string) string {
+	var b strings.Builder
+	for _, r := range norm.NFD.String(strings.ToLower(norm.NFKC.String(label))) {
+		like, found := likes()[r]
+		switch {
+		case found:
+			b.WriteString(like)
+		case !unicode.In(r, unicode.Mn, unicode.Me):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// single makes repeated letters one.
+func single(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if i == 0 || s[i] != s[i-1] {
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}
