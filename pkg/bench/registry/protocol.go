@@ -137,4 +137,7 @@ var endpoints = map[string]string{
 	"board": "/api/bench/board", "open_targets": "/api/bench/targets/open", "my_proposals": "/api/bench/proposals/mine",
 	"wallet": "/api/bench/wallet", "connectors": "/api/bench/connectors", "leaderboard": "/api/bench/board.json",
 	"receipts": "/api/bench/receipts.jsonl", "ledger": "/api/bench/ledger.jsonl",
+	// The other contexts of the exchange, each with the call that gives a credential for it.
+	"mcp_help": "/mcp/help", "help_register": "/api/accounts", "mcp_peer": "/mcp/peer", "peer_register": "/auth.md",
+	"mcp_commons": "/mcp/commons", "commons_register": "/api/v1/agents", "agent_card": "/.well-known/agent-card.json",
 }
