@@ -60,6 +60,16 @@ func (o *Outcome) view() OutcomeView {
 type Kept struct {
 	Text     string    `json:"text,omitempty"`
 	Document *Document `json:"document,omitempty"`
+	// File is where the bytes of an artifact lie; its person downloads them by the receipt.
+	File *KeptFile `json:"file,omitempty"`
+}
+
+// KeptFile is a file in the blob store and how it is handed out.
+type KeptFile struct {
+	Key         string `json:"key"`
+	Filename    string `json:"filename"`
+	ContentType string `json:"content_type"`
+	Bytes       int64  `json:"size_bytes"`
 }
 
 // PutOutcome stages an outcome and what is kept of it.
