@@ -36,7 +36,11 @@ func (e errSource) Unwrap() error { return e.error }
 // honest marks the errors of a reader.
 type honest struct{ section }
 
+// ReadAt implements io.ReaderAt. A damaged archive asks for places no file has.
 func (h honest) ReadAt(p []byte, at int64) (int, error) {
+	if at < 0 || at >= h.size {
+		return 0, io.EOF
+	}
 	n, err := h.section.ReadAt(p, at)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = errSource{err}
