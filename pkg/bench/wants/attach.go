@@ -81,6 +81,9 @@ func attach(c *op.Call, in AttachIn) (AttachOut, error) {
 	if t != nil {
 		return AttachOut{UploadURL: t.UploadURL, UploadID: t.UploadID, ExpiresAt: At(&t.ExpiresAt)}, nil
 	}
+	own := OwnFile{ID: f.ID, PersonID: w.PersonID, TargetID: w.ID, Key: f.Key, Name: f.Stored, ContentType: f.ContentType, Bytes: f.Size,
+		SHA256: f.SHA256, At: c.Now}
+	own.Keep(c)
 	w.Files = append(w.Files, Attachment{f.Stored, f.ContentType, f.Size, f.SHA256})
 	w.UpdatedAt = c.Now
 	return AttachOut{Filename: f.Stored, SizeBytes: f.Size, ContentType: f.ContentType}, w.Save(c)

@@ -12,10 +12,12 @@
 //	bench.TARGET#<id> / WORLD                        the world file of a practice target
 //	bench.PERSON#<person id> / WANT#<time>#<id>      a person's wants
 //	bench.PERSON#<person id> / DIGEST                the wants whose new bids the next mail tells of
+//	bench.PERSON#<person id> / FILE#<time>#<id>      a person's uploads
 //	bench.PERSON#<person id> / FEED#<time>#<event>#<turn>#<id>  a notice to a person
 //	bench.OPEN#<shard> / WANT#<time>#<id>            targets that take bids, 4 shards
 //	bench.OPENCOUNT#<shard> / ROOT                   counter of the targets that take bids, 8 shards
 //	bench.ODDS / CLASS#<tile>#<lane>                 the steward's estimate for a finish-line tile and a lane
+//	bench.FILE#<id> / ROOT                           an upload of a person, whether it is still there
 //	bench.UPLOAD#<id> / ROOT                         an announced upload, until its bytes are claimed
 package wants
 
