@@ -25,3 +25,9 @@ func (c *Call) Charge(r limit.Rule, subject string) error {
 	c.charged = append(c.charged, key)
 	return nil
 }
+
+// Stand lets staged rows be written even when the operation refuses in the end, and nothing
+// else of it: a refusal that raises a question for the stewards, or what was learnt on the
+// way to it. A refusal is not kept under the Idempotency-Key, so the call that comes again
+// decides again: what stands must be found by it.
+func (c *Call) Stand(keys ...table.Key) { c.charged = append(c.charged, keys...) }

@@ -73,7 +73,7 @@ func (k idempotency) fault() error {
 }
 
 // fingerprint is the hash of the path ids and the body: with sorted keys, or as it came
-// where it is a stream.
+// where it is a stream, with the X- headers that say the rest of it.
 func (k *idempotency) fingerprint() string {
 	if k.hash == "" {
 		b := make([]byte, 0, 512)
@@ -83,6 +83,7 @@ func (k *idempotency) fingerprint() string {
 		b = canonical(b, k.in.tree)
 		if s, ok := k.r.Stream.(*digested); ok {
 			b = append(b, s.sum()...)
+			b = k.o.shape.words(b, k.r)
 		}
 		sum := sha256.Sum256(b)
 		k.hash = hex.EncodeToString(sum[:])

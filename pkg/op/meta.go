@@ -79,6 +79,8 @@ type Meta struct {
 	// OrStatus is another success status that the output may choose (Statuser); zero for none.
 	OrStatus int
 	Tool     string // MCP tool, "" for none
+	// ToolArgs are the body fields that are arguments of the tool; all of them when nil.
+	ToolArgs []string
 	ToolArg  string // the MCP argument that carries the whole body, "" when its fields are arguments
 	// ToolCase is set when a tool fronts several operations: "action=claim" is the argument
 	// and the value that select this one. A value may hold {names} of the path, as in

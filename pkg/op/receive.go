@@ -20,13 +20,13 @@ type input struct {
 func (o *Operation) receive(r *Request) (*input, error) {
 	in := &input{body: r.Body}
 	in.token, in.has = id.ParseToken(r.Token)
-	if int64(len(r.Body)) > o.MaxBody {
-		return nil, fault.BodyTooLarge.With("limit_bytes", o.MaxBody)
+	if int64(len(r.Body)) > o.MaxJSON() {
+		return nil, fault.BodyTooLarge.With("limit_bytes", o.MaxJSON())
 	}
 	if o.MaxQuery > 0 && r.QueryBytes > o.MaxQuery {
 		return nil, fault.QueryTooLong.With("limit_bytes", o.MaxQuery)
 	}
-	if !o.takesBody() {
+	if !o.takesBody() || o.TakesOther() && r.Stream != nil {
 		return in, nil
 	}
 	if o.Auth == Webhook {
@@ -83,7 +83,7 @@ func (in *input) form() error {
 // value checks unknown fields, types, the operation's own rules and the general limits.
 func (o *Operation) value(r *Request, in *input) (any, error) {
 	schema := o.shape.body
-	checked := o.takesBody() && o.shape.raw == nil && o.Auth != Webhook
+	checked := o.takesBody() && o.shape.raw == nil && o.Auth != Webhook && r.Stream == nil
 	if checked && !o.LooseBody {
 		if p := schema.Unknown(in.tree, ""); p != nil {
 			return nil, o.Word(p)

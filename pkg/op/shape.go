@@ -16,6 +16,7 @@ type shape struct {
 	body   *Schema // JSON body, nil when the operation takes none
 	raw    []int   // field that takes the whole body as it is (body:"raw")
 	stream []int   // field that takes the body as a stream (body:"stream")
+	other  []int   // field that takes a body that is no JSON as a stream (body:"other")
 }
 
 // param is a field that comes from the path, the query or a header.
@@ -42,6 +43,8 @@ func shapeOf(t reflect.Type) *shape {
 			s.raw = f.Index
 		case "stream":
 			s.stream = f.Index
+		case "other":
+			s.other = f.Index
 		}
 	}
 	return s
@@ -54,6 +57,29 @@ func (o *Operation) takesBody() bool {
 
 // TakesStream tells whether the operation reads its body as a stream.
 func (o *Operation) TakesStream() bool { return o.shape.stream != nil }
+
+// TakesOther tells whether the operation reads a body of any other media type than JSON as
+// a stream; a JSON body is read like everybody's, and ends at DefaultMaxBody.
+func (o *Operation) TakesOther() bool { return o.shape.other != nil }
+
+// MaxJSON is the longest JSON body, in bytes.
+func (o *Operation) MaxJSON() int64 {
+	if o.TakesOther() {
+		return min(o.MaxBody, DefaultMaxBody)
+	}
+	return o.MaxBody
+}
+
+// Streamed tells whether a request of this media type brings its body as a stream. A type
+// that cannot be read is no stream: it is refused like any body without a type. Nor is a
+// form: what is in it would be hashed with its delimiters.
+func (o *Operation) Streamed(contentType string) bool {
+	if !o.TakesOther() {
+		return o.TakesStream()
+	}
+	t, err := mediaType(contentType)
+	return err == nil && t != jsonType && !strings.HasPrefix(t, "multipart/")
+}
 
 // Param describes a path, query or header parameter for documents.
 type Param struct {
@@ -101,8 +127,10 @@ func (s *shape) fill(t reflect.Type, r *Request, body []byte) (any, *Problem) {
 			return nil, p
 		}
 	}
-	if s.stream != nil && r.Stream != nil {
-		in.Elem().FieldByIndex(s.stream).Set(reflect.ValueOf(io.Reader(r.Stream)))
+	for _, index := range [][]int{s.stream, s.other} {
+		if index != nil && r.Stream != nil {
+			in.Elem().FieldByIndex(index).Set(reflect.ValueOf(io.Reader(r.Stream)))
+		}
 	}
 	for _, p := range s.params {
 		if q := p.fill(in.Elem().FieldByIndex(p.index), r); q != nil {
@@ -130,6 +158,16 @@ func (p param) value(r *Request) (string, bool) {
 		v := r.Header(p.name)
 		return v, v != ""
 	}
+}
+
+// words appends the X- headers that an operation reads.
+func (s *shape) words(b []byte, r *Request) []byte {
+	for _, p := range s.params {
+		if v, sent := p.value(r); p.from == "header" && sent && strings.HasPrefix(p.name, "X-") {
+			b = canonical(append(append(b, 0), p.name...), v)
+		}
+	}
+	return b
 }
 
 // strange finds a query parameter that the input does not have, or one sent twice that is

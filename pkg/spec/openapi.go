@@ -164,6 +164,9 @@ func (b *builder) requestBody(o *op.Operation) (object, error) {
 	if o.FormBody {
 		content["application/x-www-form-urlencoded"] = object{"schema": schema}
 	}
+	if o.TakesOther() {
+		content["application/octet-stream"] = object{"schema": object{"type": "string", "format": "binary"}}
+	}
 	required := body.Raw != nil || slices.ContainsFunc(body.Properties, func(p op.Property) bool { return p.Required })
 	return object{"required": required, "content": content}, nil
 }

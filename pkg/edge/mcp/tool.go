@@ -87,7 +87,10 @@ func (t *tool) add(o *op.Operation, also *op.AlsoTool) {
 
 // takes tells whether a body field is an argument of the tool.
 func (c *choice) takes(field string) bool {
-	return c.also == nil || slices.Contains(c.also.Args, field)
+	if c.also == nil {
+		return c.op.ToolArgs == nil || slices.Contains(c.op.ToolArgs, field)
+	}
+	return slices.Contains(c.also.Args, field)
 }
 
 // bodyProperties are the top-level fields of an operation's JSON body, by name, as JSON

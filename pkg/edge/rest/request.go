@@ -73,14 +73,19 @@ func (c *exchange) request(values []string) (*op.Request, error) {
 // body reads the body, or hands it on as a stream that ends with a refusal when it is
 // longer than the operation takes.
 func (c *exchange) body(req *op.Request) error {
-	r, limit := c.r, c.route.op.MaxBody
+	o := c.route.op
+	streamed := o.Streamed(req.ContentType)
+	r, limit := c.r, o.MaxJSON()
+	if streamed {
+		limit = o.MaxBody
+	}
 	if r.ContentLength > limit {
 		return fault.BodyTooLarge.With("limit_bytes", limit)
 	}
 	if e := c.header("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return errCoded
 	}
-	if c.route.stream {
+	if streamed {
 		req.Stream = streamOf(r.Body, limit)
 		return nil
 	}

@@ -79,7 +79,7 @@ func Handler(engine *op.Engine, ops []*op.Operation, opt Options) http.Handler {
 		}
 	}
 	for _, o := range ops {
-		r := &route{op: o, body: o.Body() != nil, stream: o.TakesStream(), cookie: takesCookie(o)}
+		r := &route{op: o, body: o.Body() != nil, stream: o.TakesStream() || o.TakesOther(), cookie: takesCookie(o)}
 		r.names = h.tree.add(o.Method, o.Path, r)
 	}
 	return h
