@@ -116,7 +116,7 @@ func listen(ctx context.Context, s serveFlags, cfg config.Config, dir string, ou
 	address := "http://" + l.Addr().String()
 	base := firstOf(s.baseURL, cfg.BaseURL, address)
 	x, err := wire.Open(ctx, wire.Options{Dir: dir, Exclusive: true, Table: store, BaseURL: strings.TrimSuffix(base, "/"), Dev: s.dev, Tips: cfg.Tips,
-		Keys: wire.KeysOf(keys), Log: log, Mail: cfg.Mail, AWS: cfg.AWS})
+		Keys: wire.KeysOf(keys), Log: log, Mail: cfg.Mail, Files: filesOf(cfg), AWS: cfg.AWS})
 	if err != nil {
 		l.Close()
 		return err
@@ -124,6 +124,15 @@ func listen(ctx context.Context, s serveFlags, cfg config.Config, dir string, ou
 	defer x.Close()
 	fmt.Fprintf(out, "listening on %s\n", address)
 	return serveUntil(ctx, x, l)
+}
+
+// filesOf is where files are kept when the environment says it; else they lie in the data
+// directory, wherever the rows are.
+func filesOf(cfg config.Config) (b config.Blobs) {
+	if cfg.Given("GUILDHALL_BLOBS") {
+		b = cfg.Blobs
+	}
+	return b
 }
 
 // serveUntil serves until ctx ends, then drains.

@@ -174,30 +174,44 @@ func Accept(ctx context.Context, s Store, sign Signer, id, token string, now tim
 	return s.Put(ctx, UploadKey(u.ID), body, PutOptions{ContentType: u.ContentType, Want: &u.Digest, MaxBytes: max(u.Size, 1)})
 }
 
-const maxPurgePages = 100 // pages one Purge reads
+// Limits of one Run of a Purger.
+const (
+	purgePages   = 10  // pages it lists
+	purgeDeletes = 200 // objects it deletes
+)
 
-// Purge deletes the staged uploads stored before the given time, claimed or not, and
-// returns how many. A claimed upload lives on under its own key.
-func Purge(ctx context.Context, s Store, before time.Time) (int, error) {
-	deleted, after := 0, ""
-	for range maxPurgePages {
-		page, err := s.List(ctx, UploadPrefix, after, MaxListed)
+// Purger deletes old staged uploads, a bounded part at a time.
+type Purger struct {
+	Store Store
+
+	after string // the key the next run begins behind
+}
+
+// Run deletes staged uploads stored before the given time, claimed or not, and returns how
+// many; a claimed upload lives on under its own key. It ends at its limits or after the last
+// upload; the next run goes on there. Done is false while there may be more to delete.
+func (p *Purger) Run(ctx context.Context, before time.Time) (deleted int, done bool, err error) {
+	for range purgePages {
+		page, err := p.Store.List(ctx, UploadPrefix, p.after, MaxListed)
 		if err != nil {
-			return deleted, err
+			return deleted, false, err
 		}
 		for _, e := range page.Entries {
-			after = e.Key
-			if !e.StoredAt.Before(before) {
-				continue
+			if e.StoredAt.Before(before) {
+				if deleted == purgeDeletes {
+					return deleted, false, nil
+				}
+				if err := p.Store.Delete(ctx, e.Key); err != nil {
+					return deleted, false, err
+				}
+				deleted++
 			}
-			if err := s.Delete(ctx, e.Key); err != nil {
-				return deleted, err
-			}
-			deleted++
+			p.after = e.Key
 		}
 		if !page.More {
-			break
+			p.after = ""
+			return deleted, true, nil
 		}
 	}
-	return deleted, nil
+	return deleted, false, nil
 }

@@ -13,8 +13,6 @@ import (
 
 	"guildhall/pkg/account"
 	"guildhall/pkg/blob"
-	"guildhall/pkg/blob/fileblob"
-	"guildhall/pkg/blob/memblob"
 	"guildhall/pkg/catalog"
 	"guildhall/pkg/config"
 	"guildhall/pkg/edge/jobs"
@@ -28,6 +26,8 @@ import (
 	"guildhall/pkg/queue"
 	queuefaulty "guildhall/pkg/queue/faulty"
 	"guildhall/pkg/queue/memqueue"
+	"guildhall/pkg/sms"
+	textbox "guildhall/pkg/sms/outbox"
 	"guildhall/pkg/table"
 	"guildhall/pkg/table/faulty"
 	"guildhall/pkg/table/local"
@@ -47,7 +47,12 @@ type Options struct {
 	Log     *slog.Logger
 	// Mail says how email leaves, with AWS for SES; the zero value keeps it in the box.
 	Mail config.Mail
-	AWS  config.AWS
+	// SMS says how text messages leave: config.SNS, with AWS, or config.None; the zero value
+	// keeps them in the box.
+	SMS config.Kind
+	AWS config.AWS
+	// Files says where files are kept, with AWS for S3; the zero value keeps them in Dir.
+	Files config.Blobs
 	// Exclusive refuses a directory that another server uses already.
 	Exclusive bool
 	// Measure counts what each request costs on DynamoDB and adds it to its log line. It
@@ -77,6 +82,8 @@ type Exchange struct {
 	Payments *simulated.Processor
 
 	letters outbox.Letters
+	texts   sms.Sender // nil: none leave
+	purge   *purge // nil where the store deletes old uploads itself
 	signer  blob.Signer
 	close   []func() error
 }
@@ -138,20 +145,15 @@ func (x *Exchange) openStore(ctx context.Context) error {
 	return nil
 }
 
-func (x *Exchange) openPorts(context.Context) (err error) {
+func (x *Exchange) openPorts(ctx context.Context) (err error) {
 	var log box.Log
 	var pays simulated.Storage
 	x.signer = blob.Signer{Keys: x.Keys.Uploads, BaseURL: x.BaseURL}
-	if x.Dir == "" {
-		x.Blobs = memblob.New(x.Clock.Now, x.signer)
-	} else {
+	if x.Dir != "" {
 		log, pays = box.NewFileLog(filepath.Join(x.Dir, "mail.jsonl")), simulated.File{Path: filepath.Join(x.Dir, "payments.json")}
-		s, err := fileblob.Open(filepath.Join(x.Dir, "blobs"), x.Clock.Now, x.signer)
-		if err != nil {
-			return err
-		}
-		x.close = append(x.close, s.Close)
-		x.Blobs = s
+	}
+	if err = x.openBlobs(ctx); err != nil {
+		return err
 	}
 	if x.Box, err = box.New(x.Clock.Now, log); err != nil {
 		return err
@@ -160,11 +162,22 @@ func (x *Exchange) openPorts(context.Context) (err error) {
 		return err
 	}
 	x.letters.From = cmp.Or(x.Mail.From, sender)
+	if x.texts, err = x.phones(); err != nil {
+		return err
+	}
 	x.Payments, err = simulated.New(simulated.Options{Clock: x.Clock.Now, BaseURL: x.BaseURL, WebhookSecret: x.Keys.WebhookSecrets[0],
-		NewID: func() string { s, _ := id.New(rand.Reader); return s }, Storage: pays})
+		NewID: newID, Storage: pays})
 	x.Queues = memqueue.New(memqueue.Options{Clock: x.Clock.Now})
 	x.Drops = queuefaulty.Wrap(x.Queues)
 	return err
+}
+
+func newID() string {
+	s, err := id.New(rand.Reader)
+	if err != nil {
+		panic(err) // the machine has no randomness: nothing can be served
+	}
+	return s
 }
 
 // tally adds a request's costs to its log line.
@@ -182,7 +195,7 @@ func (x *Exchange) assemble() {
 		hints = x.Drops
 	}
 	x.Engine = &op.Engine{Store: x.Store, Now: x.Clock.Now, Rand: rand.Reader, Keys: x.Keys.Tokens, BaseURL: x.BaseURL,
-		Tips: x.Tips, Auth: account.Authenticators(), Ports: x.ports, Hints: jobs.Hints(hints, x.Log), Signals: &op.Signals{}, Pause: pause}
+		Tips: x.Tips, Texts: x.texts != nil, Auth: account.Authenticators(), Ports: x.ports, Hints: jobs.Hints(hints, x.Log), Signals: &op.Signals{}, Pause: pause}
 	var sweepers []*jobs.Sweeper
 	for _, c := range catalog.Contexts {
 		sweepers = append(sweepers, &jobs.Sweeper{Engine: x.Engine, Context: c, Timers: catalog.Timers(c),
@@ -190,6 +203,7 @@ func (x *Exchange) assemble() {
 	}
 	x.Runner = NewRunner(x.Clock, x.Queues, sweepers, x.Log)
 	x.Runner.Webhooks = x.deliverWebhooks
+	x.Runner.Purge = x.purge.run
 	x.Runner.WebhookDue = x.Payments.NextDue
 }
 
@@ -203,6 +217,9 @@ func (x *Exchange) ports(ctx context.Context, t op.Touch) context.Context {
 	}
 	if t.Has(op.Mail) {
 		ctx = outbox.With(ctx, x.letters)
+	}
+	if t.Has(op.Texts) && x.texts != nil {
+		ctx = textbox.With(ctx, x.texts)
 	}
 	return ctx
 }

@@ -48,10 +48,6 @@ func Served(c config.Config) error {
 	switch {
 	case c.Queue.Kind != config.Memory:
 		return wrong("GUILDHALL_QUEUE", string(c.Queue.Kind), "memory:")
-	case c.Blobs.Kind != config.File && c.Blobs.Kind != config.Memory:
-		return wrong("GUILDHALL_BLOBS", string(c.Blobs.Kind), "file:DIR")
-	case c.SMS != config.Box:
-		return wrong("GUILDHALL_SMS", string(c.SMS), "box:")
 	case c.Payments.Kind != config.Simulated:
 		return wrong("GUILDHALL_PAYMENTS", string(c.Payments.Kind), "simulated:")
 	}

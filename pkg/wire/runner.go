@@ -32,6 +32,8 @@ type Runner struct {
 	// how many were taken; WebhookDue says when the next one is. Nil for none.
 	Webhooks   func(ctx context.Context) (int, error)
 	WebhookDue func() (time.Time, bool)
+	// Purge deletes a part of what nobody claimed; nil for nothing.
+	Purge func(ctx context.Context, now time.Time)
 
 	turn chan struct{} // held while something is being fired
 }
@@ -81,6 +83,9 @@ func (r *Runner) tick(ctx context.Context) {
 		if err := s.Tick(ctx); err != nil && ctx.Err() == nil {
 			r.Log.Error("tick failed", slog.String("operation", "edge.clock.tick"), slog.String("cause", err.Error()))
 		}
+	}
+	if r.Purge != nil {
+		r.Purge(ctx, r.Clock.Now())
 	}
 }
 
@@ -158,6 +163,9 @@ func (r *Runner) Advance(ctx context.Context, to func(now time.Time) (time.Time,
 	n, err := r.settleHeld(ctx)
 	if err == nil {
 		err = r.Clock.keep()
+	}
+	if r.Purge != nil {
+		r.Purge(ctx, target)
 	}
 	return fired + n, err
 }

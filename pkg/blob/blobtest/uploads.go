@@ -89,8 +89,9 @@ func purged(t *testing.T, s Subject) {
 	if _, err := s.Store.Claim(t.Context(), "claimed", "k", digest("claimed")); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := blob.Purge(t.Context(), s.Store, s.Now().Add(-blob.UnclaimedAge)); err != nil || n != 0 {
-		t.Fatalf("Purge of fresh uploads: %d, %v; want 0", n, err)
+	p := blob.Purger{Store: s.Store}
+	if n, done, err := p.Run(t.Context(), s.Now().Add(-blob.UnclaimedAge)); err != nil || n != 0 || !done {
+		t.Fatalf("purge of fresh uploads: %d, %v, %v; want 0", n, done, err)
 	}
 	before := s.Now().Add(time.Hour)
 	want := 2
@@ -99,8 +100,8 @@ func purged(t *testing.T, s Subject) {
 		stage(t, s, "fresh", "fresh")
 		before = s.Now().Add(-blob.UnclaimedAge)
 	}
-	if n, err := blob.Purge(t.Context(), s.Store, before); err != nil || n != want {
-		t.Fatalf("Purge: %d, %v; want %d", n, err, want)
+	if n, done, err := p.Run(t.Context(), before); err != nil || n != want || !done {
+		t.Fatalf("purge: %d, %v, %v; want %d", n, done, err, want)
 	}
 	wantAbsent(t, s, blob.UploadKey("old"))
 	if got := get(t, s, "k", blob.Range{}); got != "claimed" {
