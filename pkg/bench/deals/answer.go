@@ -35,7 +35,7 @@ type AnswerIn struct {
 
 // Rows implements op.Prefetcher.
 func (in AnswerIn) Rows(string) []table.Key {
-	return in.with("", PlanKey, answersKey, access.Key)
+	return in.with("", PlanKey, answersKey, access.Key, FilesKey)
 }
 
 // Validate implements op.Validator.
@@ -126,9 +126,12 @@ func answerStep(c *op.Call, in AnswerIn) (AnswerOut, error) {
 	if err != nil {
 		return AnswerOut{}, err
 	}
-	r, err := newReview(v, in.Responses)
+	r, err := newReview(c, v, in.Responses)
 	if err != nil {
 		return AnswerOut{}, err
+	}
+	if a.Verdict == path.Approve {
+		a.Files = len(r.laid)
 	}
 	if err := r.take(in.Cards, v.outcomes); err != nil {
 		return AnswerOut{}, err
@@ -173,6 +176,12 @@ func (in *AnswerIn) settle(c *op.Call, v *view, r *review, a path.Answer) (Answe
 		g.Save(c, d.ID)
 		data[record.GrantMinted] = map[string]any{"grant_id": grant}
 	}
+	if TakesFiles(s, v.planned()) {
+		c.Check(FilesKey(d.ID)) // what lies on the step is what the answer handed over
+	}
+	if a.Files > 0 {
+		data[record.MaterialsReleased] = map[string]any{"file_ids": r.fileIDs()}
+	}
 	out := AnswerOut{StepState: s.State, ReleasedCents: d.Money.Released - before, DealStatus: d.Status, EndCause: given(d.EndCause)}
 	return out, (&change{c: c, d: d, data: data, channels: in.Channels}).commit()
 }
@@ -209,7 +218,7 @@ type DraftIn struct {
 }
 
 // Rows implements op.Prefetcher.
-func (in DraftIn) Rows(string) []table.Key { return in.with("", PlanKey, access.Key) }
+func (in DraftIn) Rows(string) []table.Key { return in.with("", PlanKey, access.Key, FilesKey) }
 
 // DraftOut lists what is saved.
 type DraftOut struct {
@@ -239,15 +248,12 @@ func saveDraft(c *op.Call, in DraftIn) (DraftOut, error) {
 	if err != nil {
 		return DraftOut{}, err
 	}
-	if _, err := newReview(v, in.Responses); err != nil {
+	clean, err := newReview(c, v, in.Responses)
+	if err != nil {
 		return DraftOut{}, err
 	}
-	blocks := v.shownBlocks()
 	for _, r := range in.Responses {
-		value, err := proposal.CleanResponse(blocks[r.Block-1], r.Value)
-		if err != nil {
-			return DraftOut{}, ResponseInvalid.With("block_number", r.Block).With("detail", err.Error())
-		}
+		value := clean.values[r.Block]
 		v.saved.List = slices.DeleteFunc(v.saved.List, func(s saved) bool { return s.Block == r.Block })
 		v.saved.List = append(v.saved.List, saved{Block: r.Block, Value: value, SavedAt: c.Now})
 	}

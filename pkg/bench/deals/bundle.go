@@ -10,6 +10,7 @@ import (
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/fault"
+	"guildhall/pkg/op"
 	"guildhall/pkg/text"
 )
 
@@ -60,12 +61,17 @@ type review struct {
 	values map[int]json.RawMessage
 	stood  map[int]bool // values that the verdict stood in for
 	cards  []Card
+	laid   []Laid // the files on the step
 }
 
-// newReview merges what was saved with what is sent. A verdict of an earlier round and an
-// answer that no longer fits its block are not carried over.
-func newReview(v *view, sent []ResponseIn) (*review, error) {
-	r := &review{blocks: v.shownBlocks(), values: map[int]json.RawMessage{}, stood: map[int]bool{}}
+// newReview merges what was saved with what is sent. A verdict of an earlier round, an
+// answer that no longer fits its block and a file that was deleted are not carried over.
+func newReview(c *op.Call, v *view, sent []ResponseIn) (*review, error) {
+	files, err := LoadFiles(c, v.d.ID)
+	if err != nil {
+		return nil, err
+	}
+	r := &review{blocks: v.shownBlocks(), values: map[int]json.RawMessage{}, stood: map[int]bool{}, laid: files.Of(v.s.Number)}
 	for _, s := range v.saved.List {
 		if s.Block < 1 || s.Block > len(r.blocks) {
 			continue
@@ -73,7 +79,7 @@ func newReview(v *view, sent []ResponseIn) (*review, error) {
 		b := r.blocks[s.Block-1]
 		old := s.Submitted && proposal.Family(b.Format) == proposal.Approve || s.By != ""
 		if !old && proposal.CheckResponse(b, s.Value) == nil {
-			r.values[s.Block] = s.Value
+			r.values[s.Block], _ = laidOnly(b, s.Value, r.laid)
 		}
 	}
 	for _, s := range sent {
@@ -84,9 +90,22 @@ func newReview(v *view, sent []ResponseIn) (*review, error) {
 		if err != nil {
 			return nil, ResponseInvalid.With("block_number", s.Block).With("detail", err.Error())
 		}
-		r.values[s.Block] = clean
+		kept, all := laidOnly(r.blocks[s.Block-1], clean, r.laid)
+		if !all {
+			return nil, ResponseInvalid.With("block_number", s.Block).Say("The answer names a file that does not lie on this step, or one twice.")
+		}
+		r.values[s.Block] = kept
 	}
 	return r, nil
+}
+
+// fileIDs are the files on the step.
+func (r *review) fileIDs() []string {
+	ids := make([]string, len(r.laid))
+	for i, l := range r.laid {
+		ids[i] = l.ID
+	}
+	return ids
 }
 
 // take adds the cards: each names an item or a block of the step. A card on a review block

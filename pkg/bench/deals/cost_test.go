@@ -35,7 +35,7 @@ func TestWhatDealsCost(t *testing.T) {
 	}
 	pulse := func(n int) m { return m{"changed": "a", "now": "b", "next": "c", "progress_percent": n} }
 	check(deals.Sign, agent(d.paths(), m{}), 2, 0, 1)
-	check(deals.Current, agent(d.paths(), nil), 1, 1, 0)
+	check(deals.Current, agent(d.paths(), nil), 2, 1, 0) // the budget stands with the want
 	for i, n := range []int{0, 25, 50, 75, 100} {
 		_ = i
 		check(deals.CheckIn, agent(d.paths(), pulse(n)), 1, 1, 1)

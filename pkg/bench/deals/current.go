@@ -107,7 +107,7 @@ type CurrentIn struct{ OfDeal }
 
 // Rows implements op.Prefetcher.
 func (in CurrentIn) Rows(string) []table.Key {
-	return in.with("", PlanKey, access.Key, answersKey)
+	return in.with("", PlanKey, access.Key, answersKey, FilesKey)
 }
 
 func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
@@ -127,12 +127,17 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if err != nil {
 		return CurrentOut{}, err
 	}
+	files, err := LoadFiles(c, d.ID)
+	if err != nil {
+		return CurrentOut{}, err
+	}
 	out := CurrentOut{DealID: d.ID, TargetID: d.TargetID, ProposalID: d.ProposalID, Status: d.Status, EndCause: given(d.EndCause),
 		Current: v.detail(), Steps: lines(d), Pulses: v.pulses(), YourMove: yourMove(d), NextCall: nextCall(d), HeldCents: d.Money.Held,
 		ReleasedCents: d.Money.Released, ReturnedCents: d.Money.Returned, AgentSeconds: int64(d.AgentUsed(c.Now).Seconds()),
 		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), UsageBytes: used, BudgetBytes: wants.MaxFileBytes,
-		TipInvited: d.TipInvited && c.Tips, Materials: []Material{}, Thread: v.thread(), Cadence: wants.PulseCadence,
+		TipInvited: d.TipInvited && c.Tips, Materials: materials(d, &files, c.Now), Thread: v.thread(), Cadence: wants.PulseCadence,
 		Access: accessOf(d, &v.grants), Practice: d.Practice, WorldMissing: d.Practice && !d.World, Blocks: v.blocks(), Responses: v.responses()}
+	out.MaterialsCount = len(out.Materials)
 	if found {
 		out.Bundle = &bundle
 	}

@@ -211,7 +211,7 @@ func agentLine(d *path.Deal) AgentLine {
 type ReadStepIn struct{ OfStep }
 
 // Rows implements op.Prefetcher.
-func (in ReadStepIn) Rows(string) []table.Key { return in.with("", PlanKey, access.Key) }
+func (in ReadStepIn) Rows(string) []table.Key { return in.with("", PlanKey, access.Key, FilesKey) }
 
 // StepOut is a step with everything the person needs to answer it.
 type StepOut struct {
@@ -233,6 +233,10 @@ type StepOut struct {
 	AgentWrote *string                  `json:"note"`
 	Controls   []string                 `json:"controls"`
 	Scored     bool                     `json:"score_needed"`
+	// Files are what you uploaded here; Notice is what to know before the first of them,
+	// null where the step takes none now.
+	Files  []StepFile `json:"files"`
+	Notice *string    `json:"upload_notice"`
 }
 
 // DeliveryCard is one part of the delivery the person answers.
@@ -271,7 +275,15 @@ func readStep(c *op.Call, in ReadStepIn) (StepOut, error) {
 	if s.Kind == path.Finish {
 		out.Promise = d.Finish
 	}
+	files, err := LoadFiles(c, d.ID)
+	if err != nil {
+		return StepOut{}, err
+	}
+	out.Files = stepFiles(s, &files)
 	if p := v.planned(); p != nil {
+		if s.State == path.Waiting && TakesFiles(s, p) {
+			out.Notice = given(UploadNotice)
+		}
 		out.Promise, out.Minor, out.Choose, out.Provide, out.Grant = p.OutcomePromise, given(p.MinorDetail), p.Choose, p.Provide, p.GrantRequest
 	}
 	return out, out.deliver(c, v)

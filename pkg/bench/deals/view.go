@@ -200,7 +200,7 @@ type Response struct {
 }
 
 // responses are what the agent may see: submitted answers, and drafts that carry no
-// verdict (bench.md 7.5, 27 C75).
+// verdict and name no file (bench.md 7.5, 13.8, 27 C75).
 func (v *view) responses() []Response { return v.answers(false) }
 
 func (v *view) answers(verdicts bool) []Response {
@@ -211,7 +211,7 @@ func (v *view) answers(verdicts bool) []Response {
 			continue
 		}
 		b := blocks[r.Block-1]
-		if !r.Submitted && !verdicts && b.Format == proposal.ReviewApprove {
+		if !r.Submitted && !verdicts && (b.Format == proposal.ReviewApprove || proposal.TakesFiles(b.Format)) {
 			continue
 		}
 		out = append(out, Response{r.Block, b.ID, r.Value, record.Time(r.SavedAt), r.Submitted})

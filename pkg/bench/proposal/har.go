@@ -175,6 +175,11 @@ func Family(slug string) string {
 // MatchesAsk says whether a block of this format lets the person answer a step with this ask (REJ-24).
 func MatchesAsk(slug, ask string) bool { return ask != "" && Family(slug) == ask }
 
+// TakesFiles says whether the answer to a block of this format names files the person uploaded.
+func TakesFiles(slug string) bool {
+	return slug == FileUpload || slug == MediaUpload || slug == DownloadReturn
+}
+
 // dateModes are the input types a date_time block may name.
 var dateModes = []string{"datetime-local", "date", "time", "month", "week"}
 

@@ -68,7 +68,7 @@ func (d *Deal) Answer(at time.Time, s *Step, a Answer) error {
 		d.emit(Event{Word: record.AskChangesRequested, At: at, Step: s.Number, N: s.Round + 1, Due: at.Add(FirstPulse), Schedule: s.Schedule})
 		d.emit(Event{Word: MessagePosted, At: at, Step: s.Number, Who: WhoPerson})
 	default:
-		if a.Files > 0 && s.Ask == proposal.Provide {
+		if a.Files > 0 {
 			d.emit(Event{Word: record.MaterialsReleased, At: at, Step: s.Number, N: a.Files})
 		}
 		if a.Grant && s.Ask == proposal.Grant {
