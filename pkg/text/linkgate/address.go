@@ -14,9 +14,8 @@ type address struct {
 	icann    string // the public suffix of the registry the name is bought from
 	path     string // escaped, begins with a slash, no dot segments
 	query    string // escaped, without the question mark
-	fragment string // escaped, without the hash sign
+	fragment string // escaped, without the hash sign; an empty one is dropped
 	asks     bool   // there is a question mark
-	anchors  bool   // there is a hash sign
 }
 
 const scheme = "https://"
@@ -27,7 +26,7 @@ func (a *address) String() string {
 	if a.asks {
 		s += "?" + a.query
 	}
-	if a.anchors {
+	if a.fragment != "" {
 		s += "#" + a.fragment
 	}
 	return s
@@ -50,7 +49,7 @@ func parse(raw string) (*address, *problem) {
 		return nil, p
 	}
 	a := &address{}
-	rest, a.fragment, a.anchors = strings.Cut(rest, "#")
+	rest, a.fragment, _ = strings.Cut(rest, "#")
 	rest, a.query, a.asks = strings.Cut(rest, "?")
 	authority, path := rest, ""
 	if i := strings.IndexByte(rest, '/'); i >= 0 {

@@ -173,3 +173,11 @@ func TestEachReasonIsReachedByTheHostileList(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryRedirectorEntryIsReached(t *testing.T) {
+	for entry := range redirectors() {
+		if v := Check("https://"+entry+"?u=https://example.com/", Options{}); v.Reason != ReasonRedirector {
+			t.Errorf("%s is %s for %q", entry, v.Status, v.Reason)
+		}
+	}
+}

@@ -75,14 +75,23 @@ var (
 // DefaultTransfer lists the hosts that archives may be fetched from when a steward has set no list.
 func DefaultTransfer() []string { return lines("transfer") }
 
+// maxRedirectSegments is how much of a path an entry of the list of redirectors may name.
+const maxRedirectSegments = 3
+
 // redirects refuses addresses that only lead somewhere else: nobody can judge where.
 func (a *address) redirects(Options) *problem {
 	if shorteners().hosts(a.host) {
 		return &problem{ReasonShortener, "The link is shortened, so nobody can see where it leads. Send the address it leads to."}
 	}
-	path := strings.ToLower(deepDecode(a.path))
-	for at := range len(path) + 1 {
-		if (at == len(path) || path[at] == '/') && redirectors().at(a.host, path[:at]) {
+	path := ""
+	for i, s := range append([]string{""}, a.segments()...) {
+		if i > maxRedirectSegments {
+			break
+		}
+		if i > 0 {
+			path += "/" + strings.ToLower(s)
+		}
+		if redirectors().at(a.host, path) {
 			return &problem{ReasonRedirector, "The link is a redirect page of another site. Send the address it leads to."}
 		}
 	}
