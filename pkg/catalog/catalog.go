@@ -21,6 +21,7 @@ import (
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/op"
 	"guildhall/pkg/peer"
+	texts "guildhall/pkg/sms/outbox"
 )
 
 // Part is what one package brings: its path below pkg, the context whose sweep fires its
@@ -46,6 +47,7 @@ var parts = []Part{
 	{Path: "bench/bids", Context: "bench", Operations: bids.Operations, Timers: bids.Timers},
 	{Path: "bench/deals", Context: "bench", Operations: deals.Operations, Timers: deals.Timers, Effects: deals.Effects},
 	{Path: "bench/delivery", Context: "bench", Operations: delivery.Operations},
+	{Path: "sms/outbox", Context: "bench", Effects: texts.Effects},
 	{Path: "bench/steward", Context: "bench", Operations: steward.Operations, Timers: steward.Timers},
 	{Path: "help", Context: "help", Operations: help.Operations, Timers: help.Timers},
 	{Path: "peer", Context: "peer", Operations: peer.Operations},

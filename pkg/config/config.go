@@ -24,6 +24,7 @@ const (
 	SMTP      Kind = "smtp"      // mail
 	SES       Kind = "ses"       // mail
 	SNS       Kind = "sns"       // texts
+	None      Kind = "none"      // texts
 	Simulated Kind = "simulated" // payments
 	Stripe    Kind = "stripe"    // payments
 )
@@ -134,7 +135,7 @@ type Config struct {
 	Queue    Queue
 	Blobs    Blobs
 	Mail     Mail
-	SMS      Kind // Box, SNS
+	SMS      Kind // Box, SNS, None
 	Payments Payments
 	Keys     Secret // the JSON of keys.json; empty: LoadKeys uses the file
 	Tips     bool
@@ -151,7 +152,7 @@ const boxSender = "Guildhall <guildhall@localhost.localdomain>"
 // one. All errors are returned together, each naming its variable.
 func FromEnv(getenv func(string) string) (Config, error) {
 	c := Config{
-		Store: Store{Kind: File, Dir: "data"}, Queue: Queue{Kind: Memory}, Mail: Mail{Kind: Box}, SMS: Box,
+		Store: Store{Kind: File, Dir: "data"}, Queue: Queue{Kind: Memory}, Mail: Mail{Kind: Box},
 		Payments: Payments{Kind: Simulated}, Tips: true, AWS: AWS{endpoints: map[Service]string{}}, given: map[string]bool{},
 	}
 	var errs []error
@@ -201,6 +202,12 @@ func (c *Config) complete() []error {
 	}
 	if c.Mail.From == "" && c.Mail.Kind == Box {
 		c.Mail.From = boxSender
+	}
+	if c.SMS == "" { // nobody is offered texts that end in a box while email really leaves
+		c.SMS = None
+		if c.Mail.Kind == Box {
+			c.SMS = Box
+		}
 	}
 	need(c.Mail.From == "", "GUILDHALL_MAIL_FROM", "GUILDHALL_MAIL="+string(c.Mail.Kind))
 	if c.Payments.Kind == Stripe {

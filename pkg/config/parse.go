@@ -145,8 +145,10 @@ func setSMS(c *Config, v string) error {
 		c.SMS = Box
 	case "sns:":
 		c.SMS = SNS
+	case "none:":
+		c.SMS = None
 	default:
-		return unknown(v, "box:", "sns:")
+		return unknown(v, "box:", "sns:", "none:")
 	}
 	return nil
 }

@@ -37,7 +37,10 @@ func variables() []Variable {
 			"smtps://guildhall:secret@mail.example.com:465", setMail},
 		{"GUILDHALL_MAIL_FROM", "mailbox, or name and mailbox", "`Guildhall <guildhall@localhost.localdomain>` with `box:`",
 			"Who email comes from. Needed when mail really leaves.", "Guildhall <notices@example.com>", setMailFrom},
-		{"GUILDHALL_SMS", "`box:` or `sns:`", "`box:`", "How text messages leave.", "sns:", setSMS},
+		{"GUILDHALL_SMS", "`box:`, `sns:` or `none:`", "`box:` where email stays in the box too, else `none:`",
+			"How text messages leave. The box keeps them beside the emails. `sns:` sends transactional texts through Amazon SNS, which also takes care of STOP: " +
+				"who answers it gets no more texts, and the exchange is told so when it tries. With `none:` nobody is offered texts, and everything else works.",
+			"sns:", setSMS},
 		{"GUILDHALL_PAYMENTS", "`simulated:` or `stripe:`", "`simulated:`",
 			"Who moves the money. `stripe:` needs the next two.", "stripe:", setPayments},
 		{"GUILDHALL_STRIPE_KEY", "secret", "", "The secret key of the Stripe account.", "sk_live_…", setStripeKey},

@@ -1,10 +1,11 @@
-// Package mail is the port through which messages leave for people: email and texts.
+// Package mail is the port through which email leaves for people; pkg/sms is the one for
+// text messages.
 //
 // A message carries the permanent key of the effect it is: sending the same key again
 // delivers nothing again, as far as the way out can promise it (the local box can; a mail
 // service may repeat a message whose answer was lost).
 //
-// Adapters: box (keeps the messages for a developer to read), SES, SMTP, SNS. All pass
+// Adapters: box (keeps the messages for a developer to read), SES, SMTP. All pass
 // mailtest.
 package mail
 
@@ -17,22 +18,12 @@ import (
 	"unicode/utf8"
 )
 
-// Channel is the way a message takes.
-type Channel string
-
-// The channels.
-const (
-	Email Channel = "email"
-	Text  Channel = "text" // a text message to a phone
-)
-
 // Limits of a message.
 const (
 	MaxAddressBytes = 254       // bytes of an address
 	MaxSubject      = 250       // characters of a subject
 	MaxTextBytes    = 256 << 10 // bytes of an email's plain text
 	MaxHTMLBytes    = 512 << 10 // bytes of an email's HTML
-	MaxSMS          = 1600      // characters of a text message (ten parts)
 	MaxHeaders      = 20        // further headers
 	MaxHeaderBytes  = 900       // bytes of one header's value
 	MaxKeyBytes     = 256       // bytes of a key
@@ -50,16 +41,12 @@ var (
 
 // Mail is one message to one recipient.
 type Mail struct {
-	Channel Channel
-	// To is one bare address: a mailbox for Email, a phone number in E.164 (+ and 7 to 15
-	// digits) for Text.
-	To string
-	// From is "Name <mailbox>" or a mailbox for Email; for Text it may be empty.
-	From    string
-	Subject string // Email only, one line
+	To      string // one bare mailbox
+	From    string // "Name <mailbox>" or a mailbox
+	Subject string // one line
 	Text    string // required
-	HTML    string // Email only, beside the text
-	// Headers are further headers of an email (List-Unsubscribe, Reply-To, In-Reply-To …);
+	HTML    string // beside the text
+	// Headers are further headers (List-Unsubscribe, Reply-To, In-Reply-To …);
 	// those that say who, when, what and how belong to the adapter.
 	Headers map[string]string
 	// Key is the permanent key of the effect.
@@ -88,32 +75,6 @@ func (m Mail) Valid() error {
 	if m.Text == "" || !utf8.ValidString(m.Text) || !utf8.ValidString(m.HTML) || strings.ContainsRune(m.Text+m.HTML, 0) {
 		return fmt.Errorf("%w: the text is missing or no UTF-8 text", ErrInvalid)
 	}
-	switch m.Channel {
-	case Email:
-		return m.validEmail()
-	case Text:
-		return m.validText()
-	}
-	return fmt.Errorf("%w: channel %q", ErrInvalid, m.Channel)
-}
-
-func (m Mail) validText() error {
-	if !isPhone(m.To) {
-		return fmt.Errorf("%w: the phone number is not in E.164 form", ErrInvalid)
-	}
-	if m.Subject != "" || m.HTML != "" || len(m.Headers) > 0 {
-		return fmt.Errorf("%w: a text message has no subject, HTML or headers", ErrInvalid)
-	}
-	if n := utf8.RuneCountInString(m.Text); n > MaxSMS {
-		return fmt.Errorf("%w: text message of %d characters, at most %d", ErrInvalid, n, MaxSMS)
-	}
-	if !oneLine(m.From) || len(m.From) > MaxAddressBytes {
-		return fmt.Errorf("%w: sender of a text message", ErrInvalid)
-	}
-	return nil
-}
-
-func (m Mail) validEmail() error {
 	if !IsMailbox(m.To) {
 		return fmt.Errorf("%w: the recipient is not one bare mailbox", ErrInvalid)
 	}
@@ -200,12 +161,4 @@ func IsSender(s string) bool {
 	}
 	box, closed := strings.CutSuffix(rest, ">")
 	return closed && IsMailbox(box) && oneLine(name) && len(name) <= MaxAddressBytes && !strings.ContainsAny(name, `"\,;:@()[]`)
-}
-
-func isPhone(s string) bool {
-	digits, ok := strings.CutPrefix(s, "+")
-	if !ok || len(digits) < 7 || len(digits) > 15 || digits[0] == '0' {
-		return false
-	}
-	return strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }

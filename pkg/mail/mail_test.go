@@ -40,7 +40,7 @@ func FuzzAMailThatIsValidHasNoLineInAHeader(f *testing.F) {
 	f.Add("ada@example.org", "Guildhall <a@example.com>", "subject", "X-Name", "value")
 	f.Add("a@b.c\r\nBcc: d@e.f", "a@b.c", "s\n", "Bcc", "v\r\n")
 	f.Fuzz(func(t *testing.T, to, from, subject, name, value string) {
-		m := Mail{Channel: Email, To: to, From: from, Subject: subject, Text: "t", Key: "k", Headers: map[string]string{name: value}}
+		m := Mail{To: to, From: from, Subject: subject, Text: "t", Key: "k", Headers: map[string]string{name: value}}
 		if m.Valid() != nil {
 			return
 		}

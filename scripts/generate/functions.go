@@ -30,6 +30,7 @@ var links = []struct {
 	{op.Blobs, "guildhall/pkg/wire/s3blobs"},
 	{op.Payments, "guildhall/pkg/wire/stripepay"},
 	{op.Mail, "guildhall/pkg/wire/sesmail"},
+	{op.Texts, "guildhall/pkg/wire/snstext"},
 }
 
 // generator holds what the files are made from and the files made so far.
@@ -133,13 +134,20 @@ func (g *generator) job(j op.Job) error {
 	}
 	context, _, _ := strings.Cut(j.ID, ".")
 	var timers, effects, imports []string
+	named := map[string]bool{}
 	for _, p := range catalog.Swept(context) {
-		imports = append(imports, source.Module+"/pkg/"+p.Path)
+		name, imported := path.Base(p.Path), source.Module+"/pkg/"+p.Path
+		if named[name] { // two outboxes: the second is called after its port too
+			name = path.Base(path.Dir(p.Path)) + name
+			imported = name + " " + imported
+		}
+		named[name] = true
+		imports = append(imports, imported)
 		if len(p.Timers) > 0 {
-			timers = append(timers, path.Base(p.Path)+".Timers")
+			timers = append(timers, name+".Timers")
 		}
 		if len(p.Effects) > 0 {
-			effects = append(effects, path.Base(p.Path)+".Effects")
+			effects = append(effects, name+".Effects")
 		}
 	}
 	call := fmt.Sprintf("lambda.Sweep(%q, %s, %s)", context, joined(timers), joined(effects))

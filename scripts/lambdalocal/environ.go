@@ -30,7 +30,7 @@ func (r *Runner) environment(f *Function, instance string) []string {
 		"PATH":                            "/usr/bin:/bin",
 		"TZ":                              "UTC",
 	})
-	for name, here := range map[string]string{"GUILDHALL_MAIL": "box:", "GUILDHALL_PAYMENTS": "simulated:", "GUILDHALL_BLOBS": "memory:"} {
+	for name, here := range map[string]string{"GUILDHALL_MAIL": "box:", "GUILDHALL_SMS": "box:", "GUILDHALL_PAYMENTS": "simulated:", "GUILDHALL_BLOBS": "memory:"} {
 		if env[name] != "" {
 			env[name] = here
 		}

@@ -216,7 +216,7 @@ func (r *Runner) inward() http.Handler {
 		mux.HandleFunc("/dynamodb"+end, r.dynamodb)
 		mux.HandleFunc("/sqs"+end, r.sqs)
 	}
-	mux.Handle("/ports/", loopback.Handler(loopback.Ports{Mail: r.exchange.Box, Payments: r.exchange.Payments, Blobs: r.exchange.Blobs, Allow: r.allowPort}))
+	mux.Handle("/ports/", loopback.Handler(loopback.Ports{Mail: r.exchange.Box, Texts: r.exchange.Box.Texts(), Payments: r.exchange.Payments, Blobs: r.exchange.Blobs, Allow: r.allowPort}))
 	mux.HandleFunc("GET /clock", r.tellTime)
 	return mux
 }

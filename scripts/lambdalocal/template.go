@@ -204,7 +204,7 @@ func (l *loader) statements(stack string, policy any) (out Policy) {
 	for _, s := range all {
 		st, _ := s.(map[string]any)
 		if l.text(stack, st["Effect"]) == "Allow" {
-			out = append(out, Statement{Actions: l.texts(stack, st["Action"]), Resources: l.texts(stack, st["Resource"])})
+			out = append(out, Statement{Actions: l.texts(stack, st["Action"]), Resources: l.texts(stack, st["Resource"]), But: l.texts(stack, st["NotResource"])})
 		}
 	}
 	return out

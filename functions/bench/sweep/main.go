@@ -11,10 +11,12 @@ import (
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/steward"
 	"guildhall/pkg/mail/outbox"
+	smsoutbox "guildhall/pkg/sms/outbox"
 	"guildhall/pkg/wire/lambda"
 	_ "guildhall/pkg/wire/sesmail"
+	_ "guildhall/pkg/wire/snstext"
 )
 
 func main() {
-	lambda.Sweep("bench", slices.Concat(money.Timers, bids.Timers, deals.Timers, steward.Timers), slices.Concat(outbox.Effects, money.Effects, deals.Effects))
+	lambda.Sweep("bench", slices.Concat(money.Timers, bids.Timers, deals.Timers, steward.Timers), slices.Concat(outbox.Effects, money.Effects, deals.Effects, smsoutbox.Effects))
 }

@@ -1,5 +1,5 @@
-// Package box is the local way out for mail: it keeps every message for a developer to
-// read (surface 2, GET /_dev/mail) and sends nothing anywhere.
+// Package box is the local way out for email and text messages: it keeps every message for a
+// developer to read (surface 2, GET /_dev/mail) and sends nothing anywhere.
 package box
 
 import (
@@ -13,6 +13,7 @@ import (
 
 	"guildhall/pkg/clock"
 	"guildhall/pkg/mail"
+	"guildhall/pkg/sms"
 )
 
 // What a box holds at most; when it is full the oldest quarter goes, and with it the memory
@@ -22,9 +23,15 @@ const (
 	maxBytes    = 16 << 20 // bytes of all messages as stored
 )
 
+// The channels a message can take.
+const (
+	Email = "email"
+	Text  = "text"
+)
+
 // Message is a kept message as GET /_dev/mail shows it.
 type Message struct {
-	Channel mail.Channel      `json:"channel"`
+	Channel string            `json:"channel"`
 	To      string            `json:"to"`
 	From    string            `json:"from"`
 	Subject string            `json:"subject"`
@@ -92,22 +99,52 @@ func (b *Box) Send(ctx context.Context, m mail.Mail) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	err := b.add(m.Key, Message{Channel: Email, To: m.To, From: m.From, Subject: m.Subject, Text: m.Text, HTML: m.HTML, Headers: headers(m.Headers)})
+	if err != nil {
+		return fmt.Errorf("%w: %w", mail.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// Texts is the box as the way out for text messages. They stand beside the emails.
+func (b *Box) Texts() sms.Sender { return texts{b} }
+
+type texts struct{ *Box }
+
+// textKeys parts the keys of texts from those of emails.
+const textKeys = "text:"
+
+// Send implements sms.Sender.
+func (b texts) Send(ctx context.Context, m sms.Message) error {
+	if err := m.Valid(); err != nil {
+		return err
+	}
+	err := ctx.Err()
+	if err == nil {
+		err = b.add(textKeys+m.Key, Message{Channel: Text, To: m.To, Text: m.Body, Headers: headers(nil)})
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", sms.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// add keeps a message unless its key was seen before. An error means that it is not kept.
+func (b *Box) add(key string, m Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.keys[m.Key] {
+	if b.keys[key] {
 		return nil
 	}
-	k := kept{Key: m.Key, Message: Message{
-		Channel: m.Channel, To: m.To, From: m.From, Subject: m.Subject, Text: m.Text, HTML: m.HTML,
-		Headers: headers(m.Headers), At: clock.Stamp(b.clock()),
-	}}
+	m.At = clock.Stamp(b.clock())
+	k := kept{Key: key, Message: m}
 	line, err := json.Marshal(k)
 	if err != nil {
 		return err
 	}
 	if b.log != nil {
 		if err := b.log.Append(line); err != nil {
-			return fmt.Errorf("%w: %w", mail.ErrUnavailable, err)
+			return err
 		}
 	}
 	b.keep(k, len(line))

@@ -12,6 +12,8 @@ import (
 
 	"guildhall/pkg/mail"
 	"guildhall/pkg/mail/mailtest"
+	"guildhall/pkg/sms"
+	"guildhall/pkg/sms/smstest"
 )
 
 func fixed() time.Time { return time.Date(2026, 3, 8, 10, 59, 0, 1_500_000, time.UTC) }
@@ -34,11 +36,11 @@ func TestSuite(t *testing.T) {
 			mailtest.Run(t, func(t *testing.T) mailtest.Subject {
 				b := open(t, log(t))
 				return mailtest.Subject{
-					Mailer: b, Channels: []mail.Channel{mail.Email, mail.Text}, Keyed: true,
+					Mailer: b, Keyed: true,
 					Delivered: func(_ *testing.T, to string) []mail.Mail {
 						var out []mail.Mail
 						for _, m := range b.Messages(to) {
-							out = append(out, mail.Mail{Channel: m.Channel, To: m.To, From: m.From, Subject: m.Subject,
+							out = append(out, mail.Mail{To: m.To, From: m.From, Subject: m.Subject,
 								Text: m.Text, HTML: m.HTML, Headers: m.Headers})
 						}
 						return out
@@ -49,16 +51,62 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+func TestTexts(t *testing.T) {
+	for name, log := range map[string]func(t *testing.T) Log{
+		"memory": func(*testing.T) Log { return nil },
+		"file":   func(t *testing.T) Log { return NewFileLog(filepath.Join(t.TempDir(), "mail.jsonl")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			smstest.Run(t, func(t *testing.T) smstest.Subject {
+				b := open(t, log(t))
+				return smstest.Subject{Sender: b.Texts(), Keyed: true, Delivered: func(_ *testing.T, to string) []string {
+					var out []string
+					for _, m := range b.Messages(to) {
+						if m.Channel != Text || m.From+m.Subject+m.HTML != "" {
+							t.Errorf("a text is kept as %+v", m)
+						}
+						out = append(out, m.Text)
+					}
+					return out
+				}}
+			})
+		})
+	}
+}
+
+func TestTextsAndEmailsStandInTheOrderInWhichTheyWereSent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mail.jsonl")
+	b := open(t, NewFileLog(path))
+	send(t, b, "k1")
+	for _, key := range []string{"k1", "k2"} { // k1: a key of each channel of its own
+		if err := b.Texts().Send(t.Context(), smstest.Message(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(t, b, "k3")
+	for _, b := range []*Box{b, open(t, NewFileLog(path))} {
+		var channels []string
+		for _, m := range b.Messages("") {
+			channels = append(channels, m.Channel)
+		}
+		if want := "email text text email"; strings.Join(channels, " ") != want {
+			t.Errorf("%v, want %s", channels, want)
+		}
+	}
+}
+
 func send(t *testing.T, b *Box, key string) {
 	t.Helper()
-	if err := b.Send(t.Context(), mailtest.Message(mail.Email, key)); err != nil {
+	if err := b.Send(t.Context(), mailtest.Message(key)); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestMessagesHaveTheShapeOfTheLocalControls(t *testing.T) {
 	b := open(t, nil)
-	if err := b.Send(t.Context(), mailtest.Message(mail.Text, "k")); err != nil {
+	m := smstest.Message("k")
+	m.Body = "Your step is waiting: $12.00 by 14 March."
+	if err := b.Texts().Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	got, err := json.Marshal(b.Messages("+15550100200"))
@@ -139,8 +187,11 @@ func TestAMessageThatCannotBeKeptIsNotDelivered(t *testing.T) {
 	b := open(t, NewFileLog(filepath.Join(t.TempDir(), "mail.jsonl")))
 	whole := b.log
 	b.log = failing{whole}
-	if err := b.Send(t.Context(), mailtest.Message(mail.Email, "k")); !errors.Is(err, mail.ErrUnavailable) {
+	if err := b.Send(t.Context(), mailtest.Message("k")); !errors.Is(err, mail.ErrUnavailable) {
 		t.Errorf("Send: %v, want ErrUnavailable", err)
+	}
+	if err := b.Texts().Send(t.Context(), smstest.Message("k")); !errors.Is(err, sms.ErrUnavailable) {
+		t.Errorf("Send of a text: %v, want ErrUnavailable", err)
 	}
 	b.log = whole
 	send(t, b, "k")
@@ -167,7 +218,7 @@ func TestAFullBoxDropsTheOldestQuarter(t *testing.T) {
 	if n := len(open(t, NewFileLog(path)).Messages("")); n != len(all) {
 		t.Errorf("%d messages after a restart, want %d", n, len(all))
 	}
-	big := mailtest.Message(mail.Email, "big")
+	big := mailtest.Message("big")
 	big.HTML = strings.Repeat("h", mail.MaxHTMLBytes)
 	for i := range 40 {
 		big.Key = fmt.Sprint("big", i)

@@ -18,8 +18,6 @@ type Subject struct {
 	// Delivered returns what has arrived at an address so far, oldest first. Nil where it
 	// cannot be seen: then only refusals are checked.
 	Delivered func(t *testing.T, to string) []mail.Mail
-	// Channels are those the adapter serves.
-	Channels []mail.Channel
 	// Keyed tells that a repeated key is never delivered twice.
 	Keyed bool
 }
@@ -28,7 +26,7 @@ type Subject struct {
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, Subject, mail.Channel)
+		run  func(*testing.T, Subject)
 	}{
 		{"a message arrives whole", whole},
 		{"messages of an address come oldest first", order},
@@ -37,21 +35,14 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"invalid messages are refused and never arrive", invalid},
 		{"an ended context sends nothing", ended},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, ch := range open(t).Channels {
-				c.run(t, open(t), ch)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
 }
 
-// Message is a valid message of a channel.
-func Message(ch mail.Channel, key string) mail.Mail {
-	if ch == mail.Text {
-		return mail.Mail{Channel: ch, To: "+15550100200", Text: "Your step is waiting: $12.00 by 14 March.", Key: key}
-	}
+// Message is a valid message.
+func Message(key string) mail.Mail {
 	return mail.Mail{
-		Channel: ch, To: "ada@example.org", From: "Guildhall <notices@example.com>", Subject: "Zwölf Dollar: your step is waiting",
+		To: "ada@example.org", From: "Guildhall <notices@example.com>", Subject: "Zwölf Dollar: your step is waiting",
 		Text: "Approve by 14 March.\nÄnderungen welcome.", HTML: "<p>Approve by <b>14 March</b>.</p>",
 		Headers: map[string]string{"List-Unsubscribe": "<https://example.com/u/1>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"},
 		Key:     key,
@@ -65,8 +56,8 @@ func send(t *testing.T, s Subject, m mail.Mail) {
 	}
 }
 
-func whole(t *testing.T, s Subject, ch mail.Channel) {
-	m := Message(ch, "k1")
+func whole(t *testing.T, s Subject) {
+	m := Message("k1")
 	send(t, s, m)
 	if s.Delivered == nil {
 		return
@@ -76,7 +67,7 @@ func whole(t *testing.T, s Subject, ch mail.Channel) {
 		t.Fatalf("%d messages arrived, want 1", len(got))
 	}
 	g := got[0]
-	if g.Channel != ch || g.To != m.To || g.From != m.From || g.Subject != m.Subject || g.Text != m.Text || g.HTML != m.HTML {
+	if g.To != m.To || g.From != m.From || g.Subject != m.Subject || g.Text != m.Text || g.HTML != m.HTML {
 		t.Errorf("arrived %+v\nsent    %+v", g, m)
 	}
 	for name, value := range m.Headers {
@@ -89,28 +80,28 @@ func whole(t *testing.T, s Subject, ch mail.Channel) {
 	}
 }
 
-func order(t *testing.T, s Subject, ch mail.Channel) {
+func order(t *testing.T, s Subject) {
 	if s.Delivered == nil {
 		return
 	}
 	const n = 12
 	for i := range n {
-		m := Message(ch, fmt.Sprint("k", i))
+		m := Message(fmt.Sprint("k", i))
 		m.Text = fmt.Sprint("number ", i)
 		send(t, s, m)
 	}
-	for i, m := range s.Delivered(t, Message(ch, "").To) {
+	for i, m := range s.Delivered(t, Message("").To) {
 		if m.Text != fmt.Sprint("number ", i) {
 			t.Errorf("message %d is %q", i, m.Text)
 		}
 	}
 }
 
-func once(t *testing.T, s Subject, ch mail.Channel) {
+func once(t *testing.T, s Subject) {
 	if !s.Keyed {
 		return
 	}
-	m := Message(ch, "k1")
+	m := Message("k1")
 	send(t, s, m)
 	m.Text = "another text under the same key"
 	send(t, s, m)
@@ -121,60 +112,54 @@ func once(t *testing.T, s Subject, ch mail.Channel) {
 	}
 }
 
-func together(t *testing.T, s Subject, ch mail.Channel) {
+func together(t *testing.T, s Subject) {
 	if !s.Keyed {
 		return
 	}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := s.Mailer.Send(t.Context(), Message(ch, "k1")); err != nil {
+			if err := s.Mailer.Send(t.Context(), Message("k1")); err != nil {
 				t.Errorf("Send: %v", err)
 			}
 		})
 	}
 	wg.Wait()
-	if got := s.Delivered(t, Message(ch, "").To); len(got) != 1 {
+	if got := s.Delivered(t, Message("").To); len(got) != 1 {
 		t.Errorf("%d messages arrived, want 1", len(got))
 	}
 }
 
-func invalid(t *testing.T, s Subject, ch mail.Channel) {
+func invalid(t *testing.T, s Subject) {
 	cases := map[string]func(*mail.Mail){
 		"no key":         func(m *mail.Mail) { m.Key = "" },
 		"a long key":     func(m *mail.Mail) { m.Key = strings.Repeat("k", mail.MaxKeyBytes+1) },
 		"no text":        func(m *mail.Mail) { m.Text = "" },
 		"bytes":          func(m *mail.Mail) { m.Text = "\xff" },
 		"a NUL":          func(m *mail.Mail) { m.Text = "a\x00b" },
-		"no channel":     func(m *mail.Mail) { m.Channel = "" },
-		"other channel":  func(m *mail.Mail) { m.Channel = "fax" },
 		"no recipient":   func(m *mail.Mail) { m.To = "" },
 		"two recipients": func(m *mail.Mail) { m.To = m.To + "," + m.To },
 		"line in sender": func(m *mail.Mail) { m.From = "a@example.com\r\nBcc: b@example.org" },
 	}
-	more := emailCases()
-	if ch == mail.Text {
-		more = textCases()
-	}
-	for what, change := range more {
+	for what, change := range partCases() {
 		cases[what] = change
 	}
 	for what, change := range cases {
-		m := Message(ch, "k1")
+		m := Message("k1")
 		change(&m)
 		if err := s.Mailer.Send(t.Context(), m); !errors.Is(err, mail.ErrInvalid) {
-			t.Errorf("%s, %s: %v, want ErrInvalid", ch, what, err)
+			t.Errorf("%s: %v, want ErrInvalid", what, err)
 		}
 	}
 	if s.Delivered == nil {
 		return
 	}
-	if got := s.Delivered(t, Message(ch, "").To); len(got) != 0 {
+	if got := s.Delivered(t, Message("").To); len(got) != 0 {
 		t.Errorf("arrived: %+v, want nothing", got)
 	}
 }
 
-func emailCases() map[string]func(*mail.Mail) {
+func partCases() map[string]func(*mail.Mail) {
 	header := func(name, value string) func(*mail.Mail) {
 		return func(m *mail.Mail) { m.Headers = map[string]string{name: value} }
 	}
@@ -203,26 +188,10 @@ func emailCases() map[string]func(*mail.Mail) {
 	}
 }
 
-func textCases() map[string]func(*mail.Mail) {
-	return map[string]func(*mail.Mail){
-		"a mailbox":   func(m *mail.Mail) { m.To = "ada@example.org" },
-		"no plus":     func(m *mail.Mail) { m.To = "15550100200" },
-		"a blank":     func(m *mail.Mail) { m.To = "+1 5550100200" },
-		"a short one": func(m *mail.Mail) { m.To = "+155501" },
-		"a long one":  func(m *mail.Mail) { m.To = "+1555010020012345" },
-		"a zero":      func(m *mail.Mail) { m.To = "+05550100200" },
-		"a subject":   func(m *mail.Mail) { m.Subject = "s" },
-		"HTML":        func(m *mail.Mail) { m.HTML = "<p>" },
-		"a header":    func(m *mail.Mail) { m.Headers = map[string]string{"X-Y": "z"} },
-		"a long text": func(m *mail.Mail) { m.Text = strings.Repeat("ä", mail.MaxSMS+1) },
-		"a long from": func(m *mail.Mail) { m.From = strings.Repeat("f", mail.MaxAddressBytes+1) },
-	}
-}
-
-func ended(t *testing.T, s Subject, ch mail.Channel) {
+func ended(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := Message(ch, "k1")
+	m := Message("k1")
 	if err := s.Mailer.Send(ctx, m); err == nil {
 		t.Error("Send with an ended context succeeded")
 	}

@@ -20,7 +20,7 @@ func Parse(raw []byte) (mail.Mail, error) {
 	if err != nil {
 		return mail.Mail{}, err
 	}
-	m := mail.Mail{Channel: mail.Email, To: msg.Header.Get("To"), Headers: map[string]string{}}
+	m := mail.Mail{To: msg.Header.Get("To"), Headers: map[string]string{}}
 	from, err := netmail.ParseAddress(msg.Header.Get("From"))
 	if err != nil {
 		return m, fmt.Errorf("sender: %w", err)

@@ -40,7 +40,7 @@ var Effect = op.EffectKind{Kind: Kind, Touches: op.Mail, Do: func(c *op.Call, t 
 	if !ok {
 		return nil, errors.New("outbox: no way out for mail is set up")
 	}
-	if m.Channel == mail.Email && m.From == "" {
+	if m.From == "" {
 		m.From = l.From
 	}
 	err := l.Mailer.Send(c, m)
@@ -56,7 +56,7 @@ var Effects = []op.EffectKind{Effect}
 // Letter makes an email of one paragraph and one link, in text and HTML. Paragraphs of
 // body are parted by blank lines.
 func Letter(to, key, subject, body, label, link string) mail.Mail {
-	m := mail.Mail{Channel: mail.Email, To: to, Subject: subject, Text: body, Key: key}
+	m := mail.Mail{To: to, Subject: subject, Text: body, Key: key}
 	var h strings.Builder
 	h.WriteString(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>` + html.EscapeString(subject) + `</title></head><body>`)
 	for p := range strings.SplitSeq(body, "\n\n") {

@@ -34,7 +34,7 @@ func TestAMessageReadsBackAsItWas(t *testing.T) {
 		"a long header":    func(m *mail.Mail) { m.Headers = map[string]string{"X-Note": strings.Repeat("x", mail.MaxHeaderBytes)} },
 		"our own marker":   func(m *mail.Mail) { m.Headers = map[string]string{"Auto-Submitted": "no"} },
 	} {
-		m := mailtest.Message(mail.Email, "k1")
+		m := mailtest.Message("k1")
 		change(&m)
 		if err := m.Valid(); err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -63,7 +63,7 @@ func TestAMessageReadsBackAsItWas(t *testing.T) {
 }
 
 func TestTheSameMailIsTheSameBytes(t *testing.T) {
-	m := mailtest.Message(mail.Email, "k1")
+	m := mailtest.Message("k1")
 	if a, b := Render(m, date), Render(m, date); !bytes.Equal(a, b) {
 		t.Errorf("once\n%s\ntwice\n%s", a, b)
 	}
@@ -81,7 +81,7 @@ func TestTheSameMailIsTheSameBytes(t *testing.T) {
 }
 
 func TestOnlyAnAddressIsInternational(t *testing.T) {
-	m := mailtest.Message(mail.Email, "k1")
+	m := mailtest.Message("k1")
 	m.From = "Zünfte <a@example.com>"
 	if International(m) {
 		t.Error("a name made it so")

@@ -82,9 +82,6 @@ func (s *Mailer) Send(ctx context.Context, m mail.Mail) error {
 	if err := m.Valid(); err != nil {
 		return err
 	}
-	if m.Channel != mail.Email {
-		return fmt.Errorf("%w: SES carries email only", mail.ErrInvalid)
-	}
 	if rfc5322.International(m) {
 		return fmt.Errorf("%w: SES takes no address with letters beyond ASCII", mail.ErrRefused)
 	}

@@ -76,9 +76,6 @@ func (s *Mailer) Send(ctx context.Context, m mail.Mail) error {
 	if err := m.Valid(); err != nil {
 		return err
 	}
-	if m.Channel != mail.Email {
-		return fmt.Errorf("%w: SMTP carries email only", mail.ErrInvalid)
-	}
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	conn, err := s.dial(ctx)

@@ -6,7 +6,7 @@
 // Everything comes from the environment through pkg/config. What is missing ends the start
 // with one line that says what to set; nothing is served by halves. The table is DynamoDB
 // and the queues are SQS. Other ports are linked by blank imports that Provide them
-// (wire/s3blobs, wire/stripepay, wire/sesmail), so that a function carries only what its
+// (wire/s3blobs, wire/stripepay, wire/sesmail, wire/snstext), so that a function carries only what its
 // operation touches.
 //
 // Built with the tag devclock, and only then, a function reads the time from the runner

@@ -211,6 +211,34 @@ func TestALinkedAdapterIsOpenedOnlyWhereItIsTouched(t *testing.T) {
 	}
 }
 
+// Texts are the one port a function starts without: where none leave, nobody is offered one.
+func TestAFunctionOffersTextsOnlyWhereTheyLeave(t *testing.T) {
+	before := adapters
+	defer func() { adapters = before }()
+	type mark struct{}
+	Provide(op.Texts, config.SNS, func(Opening) (Port, error) {
+		return func(ctx context.Context) context.Context { return context.WithValue(ctx, mark{}, true) }, nil
+	})
+	for change, want := range map[string]bool{"GUILDHALL_SMS=": false, "GUILDHALL_SMS=none:": false, "GUILDHALL_SMS=box:": false, "GUILDHALL_SMS=sns:": true} {
+		p, _ := open(t, environment("http://127.0.0.1:1", change))
+		e, _, err := p.engine(op.Texts)
+		if err != nil {
+			t.Fatalf("%s: %v", change, err)
+		}
+		if has := e.Ports(t.Context(), op.Texts).Value(mark{}) != nil; e.Texts != want || has != want {
+			t.Errorf("%s: offered %v, linked %v, want %v", change, e.Texts, has, want)
+		}
+	}
+	adapters = before
+	p, _ := open(t, environment("http://127.0.0.1:1", "GUILDHALL_SMS=sns:"))
+	if _, _, err := p.engine(op.Texts); err == nil || !strings.Contains(err.Error(), "wire/snstext") {
+		t.Errorf("a job without its adapter started: %v", err)
+	}
+	if e, _, err := p.engine(op.Table); err != nil || !e.Texts {
+		t.Errorf("an operation does not offer texts: %v", err)
+	}
+}
+
 func TestASweepAnswersWhichMessagesComeBack(t *testing.T) {
 	c := newCloud(t)
 	p, _ := open(t, environment(c.URL))

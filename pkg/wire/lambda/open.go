@@ -55,6 +55,7 @@ var ports = []struct {
 	{op.Blobs, "GUILDHALL_BLOBS", "wire/s3blobs", func(c config.Config) config.Kind { return c.Blobs.Kind }},
 	{op.Payments, "GUILDHALL_PAYMENTS", "wire/stripepay", func(c config.Config) config.Kind { return c.Payments.Kind }},
 	{op.Mail, "GUILDHALL_MAIL", "wire/sesmail", func(c config.Config) config.Kind { return c.Mail.Kind }},
+	{op.Texts, "GUILDHALL_SMS", "wire/snstext", func(c config.Config) config.Kind { return c.SMS }},
 }
 
 // engine opens what operations with these touches need.
@@ -78,7 +79,7 @@ func (p *process) engine(touches op.Touch) (*op.Engine, queue.Queue, error) {
 	if keys.Token.Previous != nil {
 		ring.Previous = [][]byte{keys.Token.Previous}
 	}
-	e := &op.Engine{Store: store, Now: p.now, Rand: rand.Reader, Keys: ring, BaseURL: p.cfg.BaseURL, Tips: p.cfg.Tips,
+	e := &op.Engine{Store: store, Now: p.now, Rand: rand.Reader, Keys: ring, BaseURL: p.cfg.BaseURL, Tips: p.cfg.Tips, Texts: p.texts(),
 		Auth: account.Authenticators(), Ports: into, Pause: pause}
 	if p.cfg.Queue.Kind != config.SQS && !touches.Has(op.Queue) {
 		return e, nil, nil // a read has nothing to hint at; were a hint lost, the tick finds its row
@@ -89,6 +90,12 @@ func (p *process) engine(touches op.Touch) (*op.Engine, queue.Queue, error) {
 	}
 	e.Hints = jobs.Hints(q, p.log)
 	return e, q, nil
+}
+
+// texts tells whether text messages leave: through SNS, or into the box of the runner that
+// such a build is for. They are the one port a function starts without.
+func (p *process) texts() bool {
+	return p.cfg.SMS == config.SNS || p.cfg.SMS == config.Box && find(op.Texts, config.Box) != nil
 }
 
 func (p *process) store() (*ddb.Store, error) {
@@ -113,7 +120,7 @@ func (p *process) queue() (*sqs.Queue, error) {
 func (p *process) ports(touches op.Touch, keys config.Keys) (func(context.Context, op.Touch) context.Context, error) {
 	opened := map[op.Touch]Port{}
 	for _, want := range ports {
-		if !touches.Has(want.touch) {
+		if !touches.Has(want.touch) || want.touch == op.Texts && !p.texts() {
 			continue
 		}
 		kind := want.kind(p.cfg)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/url"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"guildhall/pkg/blob"
 	"guildhall/pkg/mail"
 	"guildhall/pkg/pay"
+	"guildhall/pkg/sms"
 )
 
 type nothing struct{}
@@ -23,6 +25,20 @@ func (c mailer) Send(ctx context.Context, m mail.Mail) error {
 		return err
 	}
 	_, err := call[nothing](ctx, c.Client, "mail/send", m)
+	return err
+}
+
+type phones struct{ *Client }
+
+// Send implements sms.Sender. What the runner did not say is not known.
+func (c phones) Send(ctx context.Context, m sms.Message) error {
+	if err := m.Valid(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", sms.ErrUnavailable, err)
+	}
+	_, err := call[nothing](ctx, c.Client, "sms/send", m)
 	return err
 }
 
@@ -87,6 +103,22 @@ func (c processor) AccountLink(ctx context.Context, r pay.LinkRequest) (pay.Link
 // AccountStatus implements pay.Processor.
 func (c processor) AccountStatus(ctx context.Context, id string) (pay.Account, error) {
 	return call[pay.Account](ctx, c.Client, "pay/account-status", id)
+}
+
+// PaidWith implements pay.Processor. An instrument has no JSON form, so its fingerprint goes
+// by itself.
+func (c processor) PaidWith(ctx context.Context, paymentID string) (pay.Instrument, error) {
+	f, err := call[string](ctx, c.Client, "pay/paid-with", paymentID)
+	return pay.InstrumentOf(f), err
+}
+
+// PaidOutTo implements pay.Processor.
+func (c processor) PaidOutTo(ctx context.Context, accountID string) (out []pay.Instrument, err error) {
+	list, err := call[[]string](ctx, c.Client, "pay/paid-out-to", accountID)
+	for _, f := range list {
+		out = append(out, pay.InstrumentOf(f))
+	}
+	return out, err
 }
 
 type store struct{ *Client }

@@ -12,11 +12,13 @@ import (
 	"guildhall/pkg/blob"
 	"guildhall/pkg/mail"
 	"guildhall/pkg/pay"
+	"guildhall/pkg/sms"
 )
 
 // Ports are what the runner has behind the handler.
 type Ports struct {
 	Mail     mail.Mailer
+	Texts    sms.Sender
 	Payments pay.Processor
 	Blobs    blob.Store
 	// Allow tells whether a function's role allows what the same call needs on AWS: the
@@ -29,6 +31,8 @@ func Handler(p Ports) http.Handler {
 	mux := http.NewServeMux()
 	send := func(ctx context.Context, m mail.Mail) (nothing, error) { return nothing{}, p.Mail.Send(ctx, m) }
 	mux.Handle("POST /ports/mail/send", serve(p, func(mail.Mail) (string, string) { return "ses:SendEmail", "" }, send))
+	text := func(ctx context.Context, m sms.Message) (nothing, error) { return nothing{}, p.Texts.Send(ctx, m) }
+	mux.Handle("POST /ports/sms/send", serve(p, func(sms.Message) (string, string) { return "sns:Publish", "" }, text))
 	free(mux, p, "create-checkout", p.Payments.CreateCheckout)
 	free(mux, p, "expire-checkout", p.Payments.ExpireCheckout)
 	free(mux, p, "get-checkout", p.Payments.GetCheckout)
@@ -44,6 +48,17 @@ func Handler(p Ports) http.Handler {
 	free(mux, p, "find-transfer", func(ctx context.Context, l look) (f found[pay.Transfer], err error) {
 		f.Value, f.Found, err = p.Payments.FindTransfer(ctx, l.Key, l.Of)
 		return f, err
+	})
+	free(mux, p, "paid-with", func(ctx context.Context, paymentID string) (string, error) {
+		i, err := p.Payments.PaidWith(ctx, paymentID)
+		return i.Fingerprint(), err
+	})
+	free(mux, p, "paid-out-to", func(ctx context.Context, accountID string) (out []string, err error) {
+		list, err := p.Payments.PaidOutTo(ctx, accountID)
+		for _, i := range list {
+			out = append(out, i.Fingerprint())
+		}
+		return out, err
 	})
 	p.blobs(mux)
 	return mux

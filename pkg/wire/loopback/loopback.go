@@ -1,5 +1,5 @@
 // Package loopback carries the ports that have no service of their own on one machine (mail,
-// payments, files) from a function's process to the runner that executes the template
+// texts, payments, files) from a function's process to the runner that executes the template
 // there. Client is the functions' side, Handler the runner's.
 //
 // Only functions built with the tag devclock link it: nothing of it is in a deployed one, and
@@ -23,6 +23,7 @@ import (
 	"guildhall/pkg/blob"
 	"guildhall/pkg/mail"
 	"guildhall/pkg/pay"
+	"guildhall/pkg/sms"
 )
 
 // Variable is the environment variable that holds the runner's internal address.
@@ -39,6 +40,7 @@ var sentinels = map[string]error{
 	"blob.not_found": blob.ErrNotFound, "blob.exists": blob.ErrExists, "blob.mismatch": blob.ErrMismatch, "blob.too_large": blob.ErrTooLarge,
 	"blob.range": blob.ErrRange, "blob.invalid": blob.ErrInvalid, "blob.unavailable": blob.ErrUnavailable, "blob.corrupt": blob.ErrCorrupt,
 	"mail.invalid": mail.ErrInvalid, "mail.refused": mail.ErrRefused, "mail.unavailable": mail.ErrUnavailable,
+	"sms.invalid": sms.ErrInvalid, "sms.refused": sms.ErrRefused, "sms.unavailable": sms.ErrUnavailable, "sms.unknown": sms.ErrUnknown,
 	"pay.unavailable": pay.ErrUnavailable, "pay.invalid": pay.ErrInvalid,
 }
 
@@ -70,7 +72,7 @@ func (p problem) err() error {
 	return errors.New("loopback: " + p.Message)
 }
 
-// Client is all three ports of one function: use Mailer, Processor and Store.
+// Client is all the ports of one function: use Mailer, Texts, Processor and Store.
 type Client struct {
 	base     string
 	function string
@@ -95,6 +97,9 @@ func isLoopback(host string) bool {
 
 // Mailer is the runner's box.
 func (c *Client) Mailer() mail.Mailer { return mailer{c} }
+
+// Texts is the runner's box as the way out for text messages.
+func (c *Client) Texts() sms.Sender { return phones{c} }
 
 // Processor is the runner's simulated processor.
 func (c *Client) Processor() pay.Processor { return processor{c} }

@@ -21,6 +21,8 @@ import (
 	"guildhall/pkg/pay"
 	"guildhall/pkg/pay/paytest"
 	"guildhall/pkg/pay/simulated"
+	"guildhall/pkg/sms"
+	"guildhall/pkg/sms/smstest"
 )
 
 // through serves ports on a loopback address and returns a client of them.
@@ -58,14 +60,42 @@ func TestMailThroughTheRunner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return mailtest.Subject{Mailer: through(t, Ports{Mail: b}).Mailer(), Keyed: true, Channels: []mail.Channel{mail.Email, mail.Text},
+		return mailtest.Subject{Mailer: through(t, Ports{Mail: b}).Mailer(), Keyed: true,
 			Delivered: func(_ *testing.T, to string) (out []mail.Mail) {
 				for _, m := range b.Messages(to) {
-					out = append(out, mail.Mail{Channel: m.Channel, To: m.To, From: m.From, Subject: m.Subject, Text: m.Text, HTML: m.HTML, Headers: m.Headers})
+					out = append(out, mail.Mail{To: m.To, From: m.From, Subject: m.Subject, Text: m.Text, HTML: m.HTML, Headers: m.Headers})
 				}
 				return out
 			}}
 	})
+}
+
+func TestTextsThroughTheRunner(t *testing.T) {
+	smstest.Run(t, func(t *testing.T) smstest.Subject {
+		b, err := box.New(func() time.Time { return time.Date(2026, 3, 8, 10, 0, 0, 0, time.UTC) }, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return smstest.Subject{Sender: through(t, Ports{Texts: b.Texts()}).Texts(), Keyed: true, Delivered: func(_ *testing.T, to string) (out []string) {
+			for _, m := range b.Messages(to) {
+				out = append(out, m.Text)
+			}
+			return out
+		}}
+	})
+}
+
+// says answers every text alike.
+type says struct{ err error }
+
+func (s says) Send(context.Context, sms.Message) error { return s.err }
+
+func TestWhatBecameOfATextIsToldThroughTheRunner(t *testing.T) {
+	for _, want := range []error{sms.ErrInvalid, sms.ErrRefused, sms.ErrUnavailable, sms.ErrUnknown} {
+		if err := through(t, Ports{Texts: says{want}}).Texts().Send(t.Context(), smstest.Message("k")); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
 }
 
 func TestPaymentsThroughTheRunner(t *testing.T) {
@@ -106,12 +136,15 @@ func TestARolesRefusalStopsTheCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked []string
-	c := through(t, Ports{Mail: b, Allow: func(function, action, key string) error {
+	c := through(t, Ports{Mail: b, Texts: b.Texts(), Allow: func(function, action, key string) error {
 		asked = append(asked, fmt.Sprintf("%s %s %q", function, action, key))
 		return errors.New("denied")
 	}})
-	if err := c.Mailer().Send(t.Context(), mailtest.Message(mail.Email, "k")); err == nil || len(b.Messages("")) != 0 {
+	if err := c.Mailer().Send(t.Context(), mailtest.Message("k")); err == nil || len(b.Messages("")) != 0 {
 		t.Errorf("sent all the same: %v", err)
+	}
+	if err := c.Texts().Send(t.Context(), smstest.Message("k")); err == nil || len(b.Messages("")) != 0 {
+		t.Errorf("texted all the same: %v", err)
 	}
 	if _, err := c.Store().Put(t.Context(), "bench/x", strings.NewReader("x"), blob.PutOptions{}); err == nil {
 		t.Error("put all the same")
@@ -119,7 +152,7 @@ func TestARolesRefusalStopsTheCall(t *testing.T) {
 	if _, err := c.Store().Get(t.Context(), "bench/x", blob.Range{}); err == nil {
 		t.Error("got all the same")
 	}
-	if want := `[fn ses:SendEmail "" fn s3:PutObject "bench/x" fn s3:GetObject "bench/x"]`; fmt.Sprint(asked) != want {
+	if want := `[fn ses:SendEmail "" fn sns:Publish "" fn s3:PutObject "bench/x" fn s3:GetObject "bench/x"]`; fmt.Sprint(asked) != want {
 		t.Errorf("asked %v, want %s", asked, want)
 	}
 }
@@ -139,7 +172,7 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Mailer().Send(t.Context(), mailtest.Message(mail.Email, "k")); err == nil {
+	if err := c.Mailer().Send(t.Context(), mailtest.Message("k")); err == nil {
 		t.Error("a broken runner sent mail")
 	}
 }
