@@ -177,5 +177,10 @@ func OwnStep(c *op.Call, in OfStep) (*path.Deal, *path.Step, error) {
 // Seen reads a deal of the calling person without the rows a change of it touches.
 func Seen(c *op.Call, deal string) (*path.Deal, error) { return seen(c, deal) }
 
-// WithFiles are the rows of a call on the files of a step.
-func (in OfStep) WithFiles() []table.Key { return in.with("", PlanKey, FilesKey) }
+// WithFiles are the rows of a call on the files of a deal.
+func (in OfDeal) WithFiles() []table.Key { return in.with("", PlanKey, FilesKey) }
+
+// WithDocument are the rows of a call on what is kept of an outcome.
+func (in OfDeal) WithDocument(receipt string) []table.Key {
+	return in.with("", func(deal string) table.Key { return DocKey(deal, receipt) })
+}

@@ -6,4 +6,4 @@ package delivery
 import "guildhall/pkg/op"
 
 // Operations of delivery.
-var Operations = []*op.Operation{File}
+var Operations = []*op.Operation{File, Upload, Material, Artifact, Files, Delete}

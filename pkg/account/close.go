@@ -1,0 +1,10 @@
+package account
+
+import "guildhall/pkg/op"
+
+// Closed tells whether a person's account is closed: nothing the person put here is handed
+// out any more.
+func Closed(c *op.Call, person string) (bool, error) {
+	p, found, err := op.Load[Person](c, PersonKey(person))
+	return found && !p.ClosedAt.IsZero(), err
+}
