@@ -65,6 +65,7 @@ const (
 	Mail
 	Queue
 	Texts // text messages
+	Links // asking the net about links
 )
 
 // Has tells whether a set holds a port.

@@ -20,7 +20,7 @@ type layer struct {
 var (
 	kernel = []string{"pkg/fault", "pkg/op.", "pkg/id", "pkg/caller", "pkg/limit", "pkg/clock", "pkg/table."}
 	// ports are interfaces: the adapters below them are for wire alone.
-	ports = []string{"pkg/queue.", "pkg/blob.", "pkg/mail.", "pkg/mail/outbox", "pkg/pay.", "pkg/sms.", "pkg/sms/outbox"}
+	ports = []string{"pkg/queue.", "pkg/blob.", "pkg/mail.", "pkg/mail/outbox", "pkg/pay.", "pkg/sms.", "pkg/sms/outbox", "pkg/linkprobe."}
 	// shelves keep rows of any context in an order that is cheap to read.
 	shelves = []string{"pkg/roll", "pkg/textindex", "pkg/audit"}
 	// published are texts of bench that are served as they are: the rule book and the schema.
@@ -36,6 +36,8 @@ var layers = []layer{
 		"the kernel knows nothing above it; it knows the table port because a unit of work is a table commit"},
 	{"the table port", []string{"pkg/table."}, nil, outside, "a port is an interface: it links no adapter and no SDK"},
 	{"text", []string{"pkg/text"}, nil, outside, "the text rules are pure functions that everybody can use"},
+	{"the link port", []string{"pkg/linkprobe."}, []string{"pkg/text"}, outside, "it speaks in the link gate's words and asks nobody itself"},
+	{"an adapter of the link port", []string{"pkg/linkprobe"}, []string{"pkg/text", "pkg/linkprobe"}, cloud, "it asks the net under the link gate's rules and knows no context"},
 	{"a port", ports, slices.Concat(kernel, ports), cloud, "a port links no SDK and knows no context"},
 	{"an adapter", []string{"pkg/table", "pkg/queue", "pkg/blob", "pkg/mail", "pkg/pay", "pkg/sms"},
 		slices.Concat(kernel, ports, []string{"pkg/atomicfile", "pkg/awshttp", "pkg/table", "pkg/queue", "pkg/blob", "pkg/mail", "pkg/pay", "pkg/sms"}), nil,
