@@ -83,7 +83,7 @@ type Exchange struct {
 
 	letters outbox.Letters
 	texts   sms.Sender // nil: none leave
-	purge   *purge // nil where the store deletes old uploads itself
+	purge   *purge     // nil where the store deletes old uploads itself
 	signer  blob.Signer
 	close   []func() error
 }
