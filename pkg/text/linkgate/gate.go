@@ -75,7 +75,35 @@ type Verdict struct {
 	Detail string // a plain sentence; "" when OK
 	URL    string // normalised: ASCII, lower-case scheme and host, no port, dot segments resolved; "" when rejected before it was read
 	Host   string // lower-case ASCII; "" when rejected before it was read
-	Domain string // the registrable domain of Host (with foo.github.io counting as one), "" when there is none
+	Domain string // who is responsible: the registrable domain of Host, or the customer's name below a hosting site (foo.github.io)
+	Bought string // the domain as a registry sells it: github.io for foo.github.io, else Domain. It has an age
+}
+
+// Established says whether the domain of a host has long been known: well-known names at home, code hosts, the built-in
+// transfer list. Nobody needs to ask how old these are.
+func Established(host string) bool {
+	return guard().homes.hosts(host) || codeHosts().hosts(host) || transfer().hosts(host)
+}
+
+// Name judges a file name that a server gives for what it sends (Content-Disposition): ReasonExecutable, ReasonDirectDownload
+// for an archive, or "".
+func Name(name string) (reason string) {
+	e := extensions(fileName(name))
+	switch {
+	case len(e) == 0:
+		return ""
+	case executables()[e[0]]:
+		return ReasonExecutable
+	}
+	for _, inner := range e {
+		if executables()[inner] && !alsoNames[inner] {
+			return ReasonExecutable
+		}
+	}
+	if archives()[e[0]] {
+		return ReasonDirectDownload
+	}
+	return ""
 }
 
 // problem is a refusal before it becomes a verdict.
@@ -90,7 +118,7 @@ func Check(raw string, o Options) Verdict {
 	}
 	v := Verdict{Status: OK}
 	if a != nil {
-		v.URL, v.Host, v.Domain = a.String(), a.host, a.domain
+		v.URL, v.Host, v.Domain, v.Bought = a.String(), a.host, a.domain, below(a.host, a.icann)
 	}
 	if p == nil {
 		return v

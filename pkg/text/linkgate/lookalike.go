@@ -23,12 +23,13 @@ type shield struct {
 	byLoose   map[string]*brand // skeletons with doubled letters made one
 	bySwapped map[string]*brand // names with two neighbours changed
 	homes     set               // every domain of every brand
+	longest   int               // bytes of the longest of them
 }
 
 // guard reads data/protected.txt: a name, "word" where it is one, and its domains. A bare "*" among them says that the name
 // is at home under every suffix.
 var guard = sync.OnceValue(func() *shield {
-	s := &shield{map[string]*brand{}, map[string]*brand{}, map[string]*brand{}, map[string]*brand{}, map[string]*brand{}, set{}}
+	s := &shield{map[string]*brand{}, map[string]*brand{}, map[string]*brand{}, map[string]*brand{}, map[string]*brand{}, set{}, 0}
 	for _, line := range lines("protected") {
 		fields := strings.Fields(line)
 		b := &brand{name: fields[0], domains: set{}}
@@ -42,6 +43,7 @@ var guard = sync.OnceValue(func() *shield {
 				f = b.name + ".com"
 			}
 			s.homes[f] = true
+			s.longest = max(s.longest, len(f))
 		}
 		s.add(b)
 	}
@@ -186,8 +188,8 @@ func (s *shield) glued(token string) bool {
 // paypal.com-secure.net.
 func (s *shield) wears(front string) bool {
 	for {
-		for home := range s.homes {
-			if rest, found := strings.CutPrefix(front, home); found && (rest == "" || rest[0] == '.' || rest[0] == '-') {
+		for end := 1; end <= min(len(front), s.longest); end++ {
+			if (end == len(front) || front[end] == '.' || front[end] == '-') && s.homes[front[:end]] {
 				return true
 			}
 		}

@@ -94,10 +94,10 @@ var alsoNames = setOf([]string{"com", "app", "sh", "pkg", "run", "action", "comm
 func (a *address) executes(Options) *problem {
 	p := &problem{ReasonExecutable, "The link leads to a program. People are never sent programs."}
 	path, query := a.fileNames()
-	if e := extensions(path); len(e) > 0 && executables()[e[0]] {
+	if Name(path) == ReasonExecutable {
 		return p
 	}
-	for _, name := range append(query, path) {
+	for _, name := range query {
 		for _, e := range extensions(name) {
 			if executables()[e] && !alsoNames[e] {
 				return p
