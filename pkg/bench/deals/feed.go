@@ -29,6 +29,7 @@ type NoticeView struct {
 	TargetID *string     `json:"target_id"`
 	DealID   *string     `json:"deal_id"`
 	StepID   *string     `json:"step_id"`
+	Day      *DayCard    `json:"day" doc:"Of a released day: its card."`
 	At       record.Time `json:"at"`
 }
 
@@ -65,7 +66,7 @@ func readFeed(c *op.Call, in FeedIn) (FeedOut, error) {
 			return FeedOut{}, err
 		}
 		out.Feed = append(out.Feed, NoticeView{Kind: n.Kind, Subject: n.Subject, Body: n.Body, Link: given(n.Link), TargetID: given(n.WantID),
-			DealID: given(n.DealID), StepID: given(n.StepID), At: record.Time(n.At)})
+			DealID: given(n.DealID), StepID: given(n.StepID), Day: n.Day, At: record.Time(n.At)})
 	}
 	if p.More {
 		next := c.Cursor(list, p.Rows[len(p.Rows)-1].SK)

@@ -23,6 +23,7 @@ type Notice struct {
 	Subject string    `json:"subject"`
 	Body    string    `json:"body"`
 	Link    string    `json:"link,omitempty"` // path below the base address
+	Day     *DayCard  `json:"day,omitempty"`
 	At      time.Time `json:"at"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/drip"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/op"
 )
 
@@ -25,6 +26,28 @@ type ScheduleLine struct {
 	StartsOn   *string      `json:"starts_on"`
 	NextOn     *string      `json:"next_on" doc:"Local date of the next piece, null while none is coming."`
 	NextAt     *record.Time `json:"next_at"`
+}
+
+// DayCard is the card of a released day: it credits the agent by name and links its Passport
+// (bench.md 14). One with a video plays it.
+type DayCard struct {
+	ScheduleID string  `json:"schedule_id"`
+	Ordinal    int     `json:"ordinal"`
+	Of         int     `json:"of"`
+	Title      string  `json:"title"`
+	Date       string  `json:"date"`
+	AgentNo    string  `json:"agent_registry_no"`
+	Handle     string  `json:"agent_handle"`
+	Passport   string  `json:"passport_url"`
+	Video      *string `json:"youtube_id"`
+	Late       bool    `json:"late"`
+}
+
+// CardOf is the card of a released day, counted from 1.
+func CardOf(s *drip.Schedule, ordinal int) DayCard {
+	h, d, no := s.Pieces[ordinal-1], s.Released[ordinal-1], registry.Number(s.AgentNo)
+	return DayCard{ScheduleID: s.ID, Ordinal: ordinal, Of: len(s.Pieces), Title: h.Title, Date: d.Date.String(), AgentNo: no, Handle: s.Handle,
+		Passport: "/agents/" + no, Video: given(h.Video), Late: d.Late}
 }
 
 // Badge is what the card of a deal wears while its timed delivery goes on.
