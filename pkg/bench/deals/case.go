@@ -23,6 +23,7 @@ const (
 	CaseBreach     = "breach_report"
 	CaseStale      = "stale_pattern"
 	CaseSelfDeal   = "self_deal"
+	CaseLinkHeld   = "link_held"
 )
 
 // CaseShards is the number of partitions of the stewards' queue.

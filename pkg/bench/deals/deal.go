@@ -9,6 +9,8 @@
 //	bench.DEAL#<id> / ANSWERS                         the latest answered review: cards and answers
 //	bench.DEAL#<id> / DOC#<receipt id>                the text or document of an outcome
 //	bench.DEAL#<id> / FILES                           what the person laid on the steps, deleted files left out
+//	bench.DEAL#<id> / IMAGE#<file id>                 an image of the agent's, for its documents
+//	bench.DEAL#<id> / LINK#<hash>                     a link that was held, and what became of it
 //	bench.DEAL#<id> / STEP#<nn>#MSG#<time>#<n>        an entry of a step's thread
 //	bench.DEAL#<id> / STEP#<nn>#ODDS                  a step's restated odds, oldest first
 //	bench.DEAL#<id> / STEP#<nn>#OUT#<time>#<n>#<id>   the head of an outcome or item

@@ -1,6 +1,10 @@
 package deals
 
-import "strings"
+import (
+	"strings"
+
+	"guildhall/pkg/table"
+)
 
 // Document is a sectioned delivery.
 type Document struct {
@@ -15,6 +19,7 @@ type Block struct {
 	Items     []string `json:"items,omitempty"`      // bullets
 	FileID    string   `json:"file_id,omitempty"`    // image
 	Alt       string   `json:"alt,omitempty"`        // image
+	ImageURL  string   `json:"image_url,omitempty"`  // image, when it is shown to the person; not stored
 	YoutubeID string   `json:"youtube_id,omitempty"` // video
 	Title     string   `json:"title,omitempty"`      // video, day
 	Ordinal   int      `json:"ordinal,omitempty"`    // day
@@ -30,3 +35,7 @@ func (d *Document) Words() string {
 	}
 	return strings.Join(all, "\n")
 }
+
+// ImageKey is the row of an image the agent uploaded for the documents of a deal; its value
+// is a KeptFile.
+func ImageKey(deal, file string) table.Key { return child(deal, "IMAGE#"+file) }

@@ -16,24 +16,40 @@ import (
 const (
 	KindText     = "text"
 	KindDocument = "document"
-	KindNote     = "note"
+	KindNote     = "note"   // a note alone, or with one NOTE block
+	KindStream   = "stream" // hashed in passing, nothing of it is kept
+	KindLink     = "link"
+	KindFile     = "file" // an artifact
 )
+
+// GateLine stands beside every link that leads away from the platform (bench.md 13.5).
+const GateLine = "Nothing that happens off-site counts here."
 
 // Outcome is the head of something filed on a step; its receipt is its id. What the
 // platform keeps of it stands in a row of its own.
 type Outcome struct {
 	ID      string            `json:"id"`
 	Kind    string            `json:"kind"`
-	Version int               `json:"version"` // of the hand-over it belongs to
-	Held    bool              `json:"held,omitempty"`
+	Version int               `json:"version"`        // of the hand-over it belongs to
+	Held    bool              `json:"held,omitempty"` // an item: it handed nothing over
 	Note    string            `json:"note,omitempty"`
 	SHA256  string            `json:"sha256"`
 	Bytes   int64             `json:"size_bytes"`
 	FiledAt time.Time         `json:"filed_at"`
 	Options []proposal.Option `json:"options,omitempty"` // tiles that replace the plan's
 	// Unanswered is how many messages of the person waited when it was filed (rule 118).
-	Unanswered int    `json:"unanswered,omitempty"`
-	Schedule   string `json:"schedule,omitempty"` // the timed delivery it hands over
+	Unanswered int `json:"unanswered,omitempty"`
+	// Of a file or a stream.
+	Title       string `json:"title,omitempty"`
+	Filename    string `json:"filename,omitempty"`
+	ContentType string `json:"content_type,omitempty"`
+	// Of a link.
+	URL      string `json:"url,omitempty"`
+	Host     string `json:"host,omitempty"`
+	LinkKind string `json:"link_kind,omitempty"` // url or repo
+	// Block tells that a note came with a NOTE block, which is kept.
+	Block    bool   `json:"block,omitempty"`
+	Schedule string `json:"schedule,omitempty"` // the timed delivery it hands over
 }
 
 // OutcomeView is an outcome on the wire.
@@ -47,13 +63,63 @@ type OutcomeView struct {
 	FiledAt    record.Time       `json:"filed_at"`
 	Options    []proposal.Option `json:"options,omitempty"`
 	Unanswered int               `json:"unanswered_at_filing"`
+	Item       bool              `json:"item" doc:"Attached only: it handed nothing over."`
 	Text       *string           `json:"text,omitempty"`
 	Document   *Document         `json:"document,omitempty"`
+	Title      *string           `json:"title,omitempty"`
+	Filename   *string           `json:"filename,omitempty"`
+	Type       *string           `json:"content_type,omitempty"`
+	URL        *string           `json:"url,omitempty"`
+	Host       *string           `json:"host,omitempty" doc:"Where the link leads."`
+	LinkKind   *string           `json:"link_kind,omitempty"`
+	GateLine   *string           `json:"gate_line,omitempty" doc:"Shown beside every link."`
+	Download   *string           `json:"download_url,omitempty" doc:"For the person: where the bytes of an artifact are."`
 }
 
 func (o *Outcome) view() OutcomeView {
-	return OutcomeView{ID: o.ID, Kind: o.Kind, Version: o.Version, Note: given(o.Note), SHA256: o.SHA256, Bytes: o.Bytes,
-		FiledAt: record.Time(o.FiledAt), Options: o.Options, Unanswered: o.Unanswered}
+	v := OutcomeView{ID: o.ID, Kind: o.Kind, Version: o.Version, Note: given(o.Note), SHA256: o.SHA256, Bytes: o.Bytes,
+		FiledAt: record.Time(o.FiledAt), Options: o.Options, Unanswered: o.Unanswered, Item: o.Held, Title: given(o.Title), Filename: given(o.Filename),
+		Type: given(o.ContentType), URL: given(o.URL), Host: given(o.Host), LinkKind: given(o.LinkKind)}
+	if o.Kind == KindLink {
+		v.GateLine = given(GateLine)
+	}
+	return v
+}
+
+// title is what a card of the delivery is called.
+func (o *Outcome) title() string {
+	switch {
+	case o.Title != "":
+		return o.Title
+	case o.Kind == KindLink:
+		return "A link to " + o.Host
+	case o.Kind == KindStream:
+		return "A file from the agent's own hosting"
+	}
+	return "Delivered"
+}
+
+// kept tells whether the words of an outcome are kept in a row of their own.
+func (o *Outcome) kept() bool { return o.Kind == KindText || o.Kind == KindDocument || o.Block }
+
+// show adds the words of an outcome, and where its bytes are, for the deal's person.
+func (v *OutcomeView) show(deal string, k *Kept) {
+	base := "/api/person/deals/" + deal
+	if v.Kind == KindFile {
+		v.Download = given(base + "/artifacts/" + v.ID)
+	}
+	if k == nil {
+		return
+	}
+	v.Text, v.Document = given(k.Text), k.Document
+	if k.Document == nil {
+		return
+	}
+	for i := range k.Document.Blocks {
+		if b := &k.Document.Blocks[i]; b.Type == "image" {
+			b.ImageURL = base + "/images/" + b.FileID
+		}
+	}
 }
 
 // Kept is what the platform keeps of an outcome.

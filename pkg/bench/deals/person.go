@@ -293,7 +293,7 @@ func readStep(c *op.Call, in ReadStepIn) (StepOut, error) {
 func (out *StepOut) deliver(c *op.Call, v *view) error {
 	keys := []table.Key{}
 	for _, o := range v.outcomes {
-		if o.Kind == KindText || o.Kind == KindDocument {
+		if o.kept() {
 			keys = append(keys, DocKey(v.d.ID, o.ID))
 		}
 	}
@@ -306,8 +306,10 @@ func (out *StepOut) deliver(c *op.Call, v *view) error {
 		if err != nil {
 			return err
 		}
-		if found {
-			o.Text, o.Document = given(kept.Text), kept.Document
+		if !found {
+			o.show(v.d.ID, nil)
+		} else {
+			o.show(v.d.ID, &kept)
 		}
 		if of := v.outcomes[i].Schedule; of != "" && v.s.State == path.Waiting && of == v.s.Schedule {
 			if o.Document, err = packageDocument(c, of); err != nil {
@@ -317,7 +319,7 @@ func (out *StepOut) deliver(c *op.Call, v *view) error {
 		if o.Note != nil {
 			out.AgentWrote = o.Note
 		}
-		out.Cards = append(out.Cards, DeliveryCard{Card: "item:" + o.ID, Title: "Delivered", Outcome: &o})
+		out.Cards = append(out.Cards, DeliveryCard{Card: "item:" + o.ID, Title: v.outcomes[i].title(), Outcome: &o})
 	}
 	for i := range out.Blocks {
 		b := &out.Blocks[i]

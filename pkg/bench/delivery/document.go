@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"guildhall/pkg/bench/deals"
-	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/fault"
+	"guildhall/pkg/id"
+	"guildhall/pkg/op"
+	"guildhall/pkg/table"
 	"guildhall/pkg/text"
 )
 
@@ -29,12 +31,25 @@ func badDocument(where, why string) error {
 	return fault.New(fault.Invalid, "document_invalid", why).At(where)
 }
 
-// ParseDocument checks an outcome document; images names the uploads it may show. The
-// refusal says what is wrong and where.
+// ParseDocument checks an outcome document, screens included; images names the uploads it
+// may show. The refusal says what is wrong and where.
 func ParseDocument(raw json.RawMessage, images map[string]bool) (*deals.Document, error) {
+	d, err := shapeDocument(raw, images)
+	if err != nil {
+		return nil, err
+	}
+	return d, screenOutcome("document", d.Words())
+}
+
+// shapeDocument is ParseDocument without the screens. A link in a text is found before
+// anything else that is wrong (bench.md 13.2).
+func shapeDocument(raw json.RawMessage, images map[string]bool) (*deals.Document, error) {
 	var d deals.Document
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return nil, badDocument("document", "A document is {title?, blocks: [...]}.")
+	}
+	if text.BareURL(d.Words()) {
+		return nil, LinkInText.At("document")
 	}
 	d.Title = text.Normalize(d.Title)
 	if text.Len(d.Title) > MaxDocumentTitle {
@@ -56,7 +71,7 @@ func ParseDocument(raw json.RawMessage, images map[string]bool) (*deals.Document
 	if shown > MaxImages {
 		return nil, badDocument("document.blocks", "A document shows at most 6 images.")
 	}
-	return &d, screenOutcome("document", d.Words())
+	return &d, nil
 }
 
 // clean normalises a block, drops what its type does not have, and says what is wrong.
@@ -80,7 +95,7 @@ func clean(b *deals.Block, images map[string]bool) string {
 			n.Items = append(n.Items, item)
 		}
 	case "image":
-		n.FileID, n.Alt = strings.ToLower(strings.TrimSpace(b.FileID)), text.Normalize(b.Alt)
+		n.FileID, n.Alt = imageID(b.FileID), text.Normalize(b.Alt)
 		if !images[n.FileID] {
 			return "file_id must be an upload of this deal."
 		}
@@ -111,17 +126,55 @@ func youtube(s string) bool {
 	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// readDocument checks a document and, on a CHOOSE step, that it does not deliver the
-// options a second time (bench.md 13.4).
-func (in *FileIn) readDocument(s *path.Step, planned *proposal.Step) (*deals.Kept, error) {
-	d, err := ParseDocument(in.Document, nil)
-	if err != nil {
+// Images finds out which of the images that documents name are uploads of the deal. The
+// documents need not be well formed.
+func Images(c *op.Call, deal string, documents ...json.RawMessage) (map[string]bool, error) {
+	var keys []table.Key
+	ids := map[string]bool{}
+	for _, raw := range documents {
+		var d deals.Document
+		if json.Unmarshal(raw, &d) != nil {
+			continue
+		}
+		for _, b := range d.Blocks[:min(len(d.Blocks), MaxDocumentBlocks)] {
+			if file := imageID(b.FileID); b.Type == "image" && id.Valid(file) && !ids[file] {
+				ids[file] = true
+				keys = append(keys, deals.ImageKey(deal, file))
+			}
+		}
+	}
+	if err := c.Fetch(keys...); err != nil {
 		return nil, err
 	}
-	if s.Ask == proposal.Choose && restates(d.Words(), planned) {
-		return nil, OverDelivery.At("document")
+	for file := range ids {
+		r, err := c.Get(deals.ImageKey(deal, file))
+		if err != nil {
+			return nil, err
+		}
+		ids[file] = r.Found()
 	}
-	return &deals.Kept{Document: d}, nil
+	return ids, nil
+}
+
+func imageID(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+
+// readDocument checks a document and, on a CHOOSE step, that it does not deliver the
+// options a second time (bench.md 13.4).
+func (f *filing) readDocument() error {
+	images, err := Images(f.c, f.d.ID, f.in.Document)
+	if err != nil {
+		return err
+	}
+	d, err := shapeDocument(f.in.Document, images)
+	if err != nil {
+		return err
+	}
+	if f.s.Ask == proposal.Choose && restates(d.Words(), f.planned) {
+		return OverDelivery.At("document")
+	}
+	f.o.Kind, f.kept = deals.KindDocument, &deals.Kept{Document: d}
+	f.screened = append(f.screened, [2]string{"document", d.Words()})
+	return nil
 }
 
 // restates tells whether a text names two or more of the step's options.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
@@ -19,21 +20,39 @@ import (
 
 // Limits of an outcome (bench.md 2.11, 13.2).
 const (
-	MaxNote         = 280    // characters of the delivery note
-	MaxOutcomeText  = 3000   // characters of an inline text
-	MaxOutcomeBytes = 102400 // bytes of an inline text
+	MaxNote         = 280       // characters of the delivery note
+	MaxOutcomeText  = 3000      // characters of an inline text
+	MaxOutcomeBytes = 102400    // bytes of an inline text
+	MaxStreamBytes  = 200 << 20 // bytes of a streamed outcome
+	MaxItems        = 20        // items attached to a step for one hand-over
 )
 
-// FileIn is an outcome (bench.md 13.2). Exactly one of text, document and blocks may come
-// with the note, or none: a note alone.
+// FileIn is an outcome (bench.md 13.2). At most one of text, document, blocks and url comes
+// with the note; a body of another media type than JSON is the outcome itself, with its
+// words in headers. What is too large for one request is announced first (surface.md 7).
 type FileIn struct {
-	TargetID string          `path:"target_id"`
-	Note     string          `json:"note,omitempty" doc:"The delivery note, 1 to 280 characters."`
+	TargetID    string    `path:"target_id"`
+	ContentType string    `header:"Content-Type"`
+	SaidNote    string    `header:"X-Delivery-Note" doc:"On a stream: the delivery note."`
+	SaidStep    string    `header:"X-Step-Ref" doc:"On a stream: number, id or title of the step."`
+	SaidHold    string    `header:"X-Hold" doc:"On a stream: 1 attaches it as an item and hands nothing over."`
+	Stream      io.Reader `body:"other" json:"-"`
+
+	Note     string          `json:"note,omitempty" doc:"The delivery note, 1 to 280 characters. A held item has none."`
 	StepRef  string          `json:"step_ref,omitempty" rule:"max=120" doc:"Number, id or title of the step; the one you hold when left out."`
 	Text     *string         `json:"text,omitempty" doc:"Inline text, at most 3000 characters, no links."`
 	Document json.RawMessage `json:"document,omitempty" doc:"A sectioned document."`
 	Blocks   json.RawMessage `json:"blocks,omitempty" doc:"On a CHOOSE step: at most one NOTE block."`
 	Options  json.RawMessage `json:"options,omitempty" doc:"On a CHOOSE step: tiles that replace the plan's."`
+	URL      *string         `json:"url,omitempty" doc:"A link; it passes the Link Gate."`
+	Kind     string          `json:"kind,omitempty" rule:"enum=url|repo" doc:"What the link leads to; url when left out."`
+	Hold     bool            `json:"hold,omitempty" doc:"Attach a link or a stream as an item: no clock stops, no ask opens."`
+
+	Filename  *string `json:"filename,omitempty" rule:"min=1,max=255" doc:"Announces a file: answered with an upload address."`
+	FileType  *string `json:"content_type,omitempty" rule:"min=1,max=127"`
+	SizeBytes *int64  `json:"size_bytes,omitempty" rule:"min=1"`
+	SHA256    *string `json:"sha256,omitempty" rule:"pattern=^[0-9a-f]{64}$"`
+	UploadID  *string `json:"upload_id,omitempty" rule:"max=64" doc:"An announced file whose bytes have arrived: it is hashed, and the bytes are deleted."`
 }
 
 // Rows implements op.Prefetcher.
@@ -44,136 +63,296 @@ func (in FileIn) Rows(account string) []table.Key {
 	return []table.Key{deals.OnTargetKey(in.TargetID, account), record.HeadKey(account)}
 }
 
-// FileOut is the receipt of an outcome.
+// FileOut is the receipt of an outcome, or the ticket of an announced file.
 type FileOut struct {
-	ReceiptID string      `json:"receipt_id"`
-	SHA256    string      `json:"sha256"`
-	FiledAt   record.Time `json:"filed_at"`
-	Kind      string      `json:"kind"`
-	StepID    string      `json:"step_id"`
-	State     string      `json:"state"`
-	Version   int         `json:"version"`
+	ReceiptID string       `json:"receipt_id,omitempty"`
+	SHA256    string       `json:"sha256,omitempty"`
+	SizeBytes int64        `json:"size_bytes,omitempty"`
+	FiledAt   *record.Time `json:"filed_at,omitempty"`
+	Kind      string       `json:"kind,omitempty"`
+	StepID    string       `json:"step_id,omitempty"`
+	State     string       `json:"state,omitempty"`
+	Version   int          `json:"version,omitempty"`
+	Held      bool         `json:"held,omitempty"`
+	UploadURL string       `json:"upload_url,omitempty"`
+	UploadID  string       `json:"upload_id,omitempty"`
+	ExpiresAt *record.Time `json:"expires_at,omitempty"`
+}
+
+// StatusCode implements op.Statuser: a ticket is no outcome yet.
+func (o FileOut) StatusCode() int {
+	if o.UploadID != "" {
+		return 200
+	}
+	return 201
 }
 
 // Refusals of an outcome, beyond those of the Path.
 var (
 	NoteRequired     = fault.New(fault.Invalid, "note_required", "Send a delivery note of 1 to 280 characters.").At("note")
 	NoteTooLong      = fault.New(fault.Invalid, "note_too_long", "The delivery note is at most 280 characters.").At("note")
+	NoteNotTaken     = fault.New(fault.Invalid, "note_not_taken", "A held item has no note. The note comes with the filing that hands over.").At("note")
+	HoldNotTaken     = fault.New(fault.Invalid, "hold_not_taken", "Only links and streams are held.").At("hold")
+	TooManyItems     = fault.New(fault.Invalid, "too_many_items", "A step carries at most 20 items. Hand them over first.")
 	DocumentRequired = fault.New(fault.Invalid, "document_required", "An APPROVE step takes a document; a note alone only when the step already carries items.")
 	TextTooLong      = fault.New(fault.Invalid, "outcome_text_too_long", "An inline text is at most 3000 characters.").At("text")
 	LinkInText       = fault.New(fault.Invalid, "link_in_outcome_text", "File a link as an outcome of its own, not inside a text.")
-	OneForm          = fault.New(fault.Invalid, "one_form_only", "Send only one of text, document and blocks.")
+	OneForm          = fault.New(fault.Invalid, "one_form_only", "Send only one of text, document, blocks, url and a file.")
 	OptionsInvalid   = fault.New(fault.Invalid, "options_invalid", "Send 2 to 9 options, each with a label of its own; only a CHOOSE step takes them.").At("options")
 	OverDelivery     = fault.New(fault.Invalid, "options_are_the_delivery", "On a CHOOSE step the options are the delivery: put the facts into their details.").
 				With("rej", "REJ-27")
+	StreamTooLarge = fault.New(fault.TooLarge, "stream_too_large", "A streamed outcome is at most 200 MB.").With("limit_bytes", int64(MaxStreamBytes))
+	StreamEmpty    = fault.New(fault.Invalid, "stream_empty", "There is nothing in this stream.")
 )
 
-// File files an outcome: the ball goes to the person (bench.md 13.2).
+// File files an outcome: the ball goes to the person, unless it is held (bench.md 13.2).
 var File = op.Declare(op.Meta{
-	ID: "bench.outcome.file", Method: "POST", Path: "/api/bench/targets/{target_id}/outcomes", Status: 201, Tool: "file_outcome",
-	Auth: op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Summary: "File an outcome on the step you hold.",
+	ID: "bench.outcome.file", Method: "POST", Path: "/api/bench/targets/{target_id}/outcomes", Status: 201, OrStatus: 200, Tool: "file_outcome",
+	ToolArgs: []string{"note", "step_ref", "text", "document", "blocks", "options", "url", "kind", "hold"},
+	Auth:     op.Maker, Scope: "deals:write", Idempotent: op.KeyRequired, Limit: &registry.Writes, Touches: op.Blobs | op.Links,
+	MaxBody: MaxStreamBytes, Timeout: uploadTimeout, Summary: "File an outcome on the step you hold.",
+	Notes: "A body that is not JSON is hashed as it arrives and not kept: send its note as X-Delivery-Note. " +
+		"hold attaches a link or a stream without handing over; the filing that hands over carries the note.",
 	Also: []op.AlsoTool{{Tool: "file_document_outcome", Text: "File a sectioned document on the step you hold.", Args: []string{"document", "note", "step_ref"}}},
-	Faults: []string{"out_of_turn_filing", "one_ball_violation", "progress_not_100", "note_required", "note_too_long", "one_form_only",
-		"document_required", "outcome_text_too_long", "link_in_outcome_text", "document_invalid", "options_are_the_delivery",
-		"options_invalid", "outcome_secret", "outcome_off_platform_payment", "outcome_credential_request"},
+	Faults: []string{"out_of_turn_filing", "one_ball_violation", "too_many_items", "progress_not_100", "note_required", "note_too_long", "note_not_taken",
+		"hold_not_taken", "one_form_only", "document_required", "outcome_text_too_long", "link_in_outcome_text", "document_invalid", "options_are_the_delivery",
+		"options_invalid", "outcome_secret", "outcome_off_platform_payment", "outcome_credential_request", "link_rejected", "link_held",
+		"stream_too_large", "stream_empty", "body_incomplete", "type_not_allowed", "upload_unknown", "upload_missing", "upload_mismatch"},
 	Contract: "bench.md 13.2",
 }, file)
 
-func file(c *op.Call, in FileIn) (FileOut, error) {
-	d, err := deals.Working(c, in.TargetID)
-	if err != nil {
-		return FileOut{}, err
-	}
-	s, err := d.CanFile(text.Normalize(in.StepRef), false)
-	if err != nil {
-		return FileOut{}, err
-	}
-	plan, err := deals.LoadPlan(c, d.ID)
-	if err != nil {
-		return FileOut{}, err
-	}
-	o, kept, err := in.read(s, plan.Of(s))
-	if err != nil {
-		return FileOut{}, err
-	}
-	o.ID, o.FiledAt, o.Version, o.Unanswered = c.NewID(), c.Now, s.Version+1, s.Unread
-	if _, err := d.File(c.Now, o.Kind); err != nil {
-		return FileOut{}, err
-	}
-	deals.PutOutcome(c, d, s, o, kept)
-	return receiptOf(o, s), deals.Commit(c, d, map[record.Word]map[string]any{record.OutcomeFiled: {"receipt_id": o.ID, "sha256": o.SHA256}})
-}
+// Forms of a filing.
+const (
+	formNote     = "note"
+	formText     = "text"
+	formDocument = "document"
+	formBlocks   = "blocks"
+	formLink     = "url"
+	formStream   = "stream"
+	formAnnounce = "announce"
+	formClaim    = "upload_id"
+)
 
-func receiptOf(o *deals.Outcome, s *path.Step) FileOut {
-	return FileOut{o.ID, o.SHA256, record.Time(o.FiledAt), o.Kind, s.ID, s.State, o.Version}
-}
-
-// read checks a filing in the order of bench.md 13.2 and gives what is to be stored.
-func (in *FileIn) read(s *path.Step, planned *proposal.Step) (*deals.Outcome, *deals.Kept, error) {
-	o := &deals.Outcome{Kind: deals.KindNote, Note: text.Normalize(in.Note)}
-	switch n := text.Len(o.Note); {
-	case n == 0:
-		return nil, nil, NoteRequired
-	case n > MaxNote:
-		return nil, nil, NoteTooLong
-	}
-	forms := 0
-	for _, sent := range []bool{in.Text != nil, sent(in.Document), sent(in.Blocks)} {
-		if sent {
-			forms++
+// form is the one form a filing has; one is false when it has several.
+func (in *FileIn) form() (form string, one bool) {
+	form, n := formNote, 0
+	for _, f := range []struct {
+		name string
+		sent bool
+	}{{formText, in.Text != nil}, {formDocument, sent(in.Document)}, {formBlocks, sent(in.Blocks)}, {formLink, in.URL != nil},
+		{formStream, in.Stream != nil}, {formClaim, in.UploadID != nil},
+		{formAnnounce, in.Filename != nil || in.FileType != nil || in.SizeBytes != nil || in.SHA256 != nil}} {
+		if f.sent {
+			form, n = f.name, n+1
 		}
 	}
-	if forms > 1 {
-		return nil, nil, OneForm
+	return form, n <= 1
+}
+
+// filing is one outcome while it is checked.
+type filing struct {
+	c       *op.Call
+	in      FileIn
+	form    string
+	hold    bool
+	d       *path.Deal
+	s       *path.Step
+	planned *proposal.Step // nil on the platform's own steps
+	o       *deals.Outcome
+	kept    *deals.Kept
+	// screened are the texts the screens look at, by field.
+	screened [][2]string
+}
+
+func file(c *op.Call, in FileIn) (FileOut, error) {
+	f := &filing{c: c, in: in, o: &deals.Outcome{Kind: deals.KindNote}}
+	if err := f.words(); err != nil {
+		return FileOut{}, err
 	}
-	var kept *deals.Kept
-	var err error
+	if err := f.turn(); err != nil {
+		return FileOut{}, err
+	}
+	if f.form == formAnnounce {
+		return f.announce()
+	}
+	for _, check := range []func() error{f.note, f.read, f.screen, f.link, f.stream} {
+		if err := check(); err != nil {
+			return FileOut{}, err
+		}
+	}
+	return f.commit()
+}
+
+// words takes the words of a streamed filing from its headers.
+func (f *filing) words() error {
+	if f.in.Stream == nil {
+		f.hold = f.in.Hold
+		return nil
+	}
+	f.in.Note, f.in.StepRef = f.in.SaidNote, f.in.SaidStep
+	switch f.in.SaidHold {
+	case "1", "true":
+		f.hold = true
+	case "", "0", "false":
+	default:
+		return fault.InvalidField.At("X-Hold").Say("X-Hold is 1 or left out.")
+	}
+	return nil
+}
+
+// turn reads the deal and refuses a filing that is not due.
+func (f *filing) turn() (err error) {
+	if f.d, err = deals.Working(f.c, f.in.TargetID); err != nil {
+		return err
+	}
+	var one bool
+	f.form, one = f.in.form()
+	// An item needs no pulse, and a file may be on its way before the work is at 100 percent.
+	if f.s, err = f.d.CanFile(text.Normalize(f.in.StepRef), f.hold || f.form == formAnnounce); err != nil {
+		return err
+	}
+	if f.hold && f.s.Items >= MaxItems {
+		return TooManyItems
+	}
+	plan, err := deals.LoadPlan(f.c, f.d.ID)
+	if err != nil {
+		return err
+	}
+	f.planned = plan.Of(f.s)
+	if !one && f.form == formAnnounce {
+		return OneForm
+	}
+	return nil
+}
+
+// note checks the words that lead the outcome, and that it has one form.
+func (f *filing) note() error {
+	f.o.Note = text.Normalize(f.in.Note)
+	n := text.Len(f.o.Note)
+	_, one := f.in.form()
 	switch {
-	case in.Text != nil:
-		kept, err = in.readText(s)
-		o.Kind = deals.KindText
-	case sent(in.Document):
-		kept, err = in.readDocument(s, planned)
-		o.Kind = deals.KindDocument
-	case sent(in.Blocks):
-		err = readBlocks(in.Blocks, s)
-	case s.Ask == proposal.Approve && s.Items == 0 && s.Version == 0:
-		err = DocumentRequired // a note alone hands over what the step already carries
+	case f.hold && n > 0:
+		return NoteNotTaken
+	case !f.hold && n == 0:
+		return NoteRequired
+	case n > MaxNote:
+		return NoteTooLong
+	case !one:
+		return OneForm
+	case f.hold && f.form != formLink && f.form != formStream && f.form != formClaim:
+		return HoldNotTaken
+	}
+	f.screened = append(f.screened, [2]string{"note", f.o.Note})
+	return nil
+}
+
+// read checks what was sent, by its form, up to the screens.
+func (f *filing) read() error {
+	var err error
+	switch f.form {
+	case formText:
+		err = f.readText()
+	case formDocument:
+		err = f.readDocument()
+	case formBlocks:
+		err = f.readBlocks()
+	case formNote:
+		if f.s.Ask == proposal.Approve && f.s.Items == 0 && f.s.Version == 0 {
+			err = DocumentRequired // a note alone hands over what the step already carries
+		}
 	}
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if err := readOptions(o, in.Options, s, planned); err != nil {
-		return nil, nil, err
-	}
-	if err := screenOutcome("note", o.Note); err != nil {
-		return nil, nil, err
-	}
-	return o, kept, digest(o, kept)
+	return f.readOptions()
 }
 
 func sent(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-func (in *FileIn) readText(s *path.Step) (*deals.Kept, error) {
-	t := text.Normalize(*in.Text)
+func (f *filing) readText() error {
+	t := text.Normalize(*f.in.Text)
 	switch {
-	case s.Ask == proposal.Approve:
-		return nil, DocumentRequired
+	case f.s.Ask == proposal.Approve:
+		return DocumentRequired
 	case len(t) > MaxOutcomeBytes:
-		return nil, fault.BodyTooLarge.With("limit_bytes", MaxOutcomeBytes)
+		return fault.BodyTooLarge.With("limit_bytes", MaxOutcomeBytes)
 	case text.Len(t) > MaxOutcomeText:
-		return nil, TextTooLong
+		return TextTooLong
 	case t == "":
-		return nil, fault.InvalidField.At("text").Say("text must not be empty.")
+		return fault.InvalidField.At("text").Say("text must not be empty.")
 	case text.BareURL(t):
-		return nil, LinkInText.At("text")
+		return LinkInText.At("text")
 	}
-	return &deals.Kept{Text: t}, screenOutcome("text", t)
+	f.o.Kind, f.kept = deals.KindText, &deals.Kept{Text: t}
+	f.screened = append(f.screened, [2]string{"text", t})
+	return nil
 }
 
-// digest fills in the receipt: hash and size of what was delivered. A note alone is its
-// own delivery.
+// readBlocks takes the one NOTE block a CHOOSE step may carry (REJ-27).
+func (f *filing) readBlocks() error {
+	var blocks []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(f.in.Blocks, &blocks); err != nil {
+		return fault.InvalidField.At("blocks").Say("blocks must be a list of at most one NOTE block.")
+	}
+	if f.s.Ask != proposal.Choose || len(blocks) != 1 || blocks[0].Type != "NOTE" {
+		return OverDelivery.At("blocks")
+	}
+	t := text.Normalize(blocks[0].Text)
+	if text.Len(t) > MaxNote {
+		return NoteTooLong.At("blocks[0].text")
+	}
+	f.screened = append(f.screened, [2]string{"blocks[0].text", t})
+	if t != "" {
+		f.kept, f.o.Block = &deals.Kept{Text: t}, true
+	}
+	return nil
+}
+
+// screen refuses what no delivered text may carry.
+func (f *filing) screen() error {
+	for _, s := range f.screened {
+		if err := screenOutcome(s[0], s[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit stages the outcome: as an item, or as the hand-over.
+func (f *filing) commit() (FileOut, error) {
+	if err := digest(f.o, f.kept); err != nil {
+		return FileOut{}, err
+	}
+	o, c, word := f.o, f.c, record.OutcomeFiled
+	o.ID, o.FiledAt, o.Version, o.Unanswered, o.Held = c.NewID(), c.Now, f.s.Version+1, f.s.Unread, f.hold
+	var err error
+	if f.hold {
+		word = path.ItemAttached
+		_, err = f.d.Attach(c.Now, word)
+	} else {
+		_, err = f.d.File(c.Now, o.Kind)
+	}
+	if err != nil {
+		return FileOut{}, err
+	}
+	deals.PutOutcome(c, f.d, f.s, o, f.kept)
+	return receiptOf(o, f.s), deals.Commit(c, f.d, map[record.Word]map[string]any{word: {"receipt_id": o.ID, "sha256": o.SHA256, "kind": o.Kind}})
+}
+
+func receiptOf(o *deals.Outcome, s *path.Step) FileOut {
+	return FileOut{ReceiptID: o.ID, SHA256: o.SHA256, SizeBytes: o.Bytes, FiledAt: record.At(o.FiledAt), Kind: o.Kind, StepID: s.ID, State: s.State,
+		Version: o.Version, Held: o.Held}
+}
+
+// digest fills in the receipt: hash and size of what was delivered. A note alone and a
+// link are their own delivery.
 func digest(o *deals.Outcome, kept *deals.Kept) error {
+	if o.SHA256 != "" { // a stream brings its own
+		return nil
+	}
 	body := []byte(o.Note)
 	if kept != nil && kept.Document != nil {
 		var err error
@@ -183,88 +362,10 @@ func digest(o *deals.Outcome, kept *deals.Kept) error {
 	} else if kept != nil {
 		body = []byte(kept.Text)
 	}
+	if o.Kind == deals.KindLink {
+		body = []byte(o.URL)
+	}
 	sum := sha256.Sum256(body)
 	o.SHA256, o.Bytes = hex.EncodeToString(sum[:]), int64(len(body))
 	return nil
-}
-
-// screenOutcome refuses what no delivered text may carry (bench.md 2.10).
-func screenOutcome(field, s string) error {
-	if _, found := text.Secret(s); found {
-		return fault.New(fault.Invalid, "outcome_secret", "Take passwords, keys and card numbers out.").At(field)
-	}
-	switch {
-	case text.OffPlatformPayment(s):
-		return fault.New(fault.Invalid, "outcome_off_platform_payment", "Money moves on the platform only: take the payment request out.").At(field)
-	case text.CredentialRequest(s):
-		return fault.New(fault.Invalid, "outcome_credential_request", "A delivery never asks for a password or a code.").At(field)
-	case text.BareURL(s):
-		return LinkInText.At(field)
-	case text.HasControl(s):
-		return fault.InvalidField.At(field).Say(field + " must be plain text without control characters.")
-	}
-	return nil
-}
-
-// readBlocks takes the one NOTE block a CHOOSE step may carry (REJ-27).
-func readBlocks(raw json.RawMessage, s *path.Step) error {
-	var blocks []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(raw, &blocks); err != nil {
-		return fault.InvalidField.At("blocks").Say("blocks must be a list of at most one NOTE block.")
-	}
-	if s.Ask != proposal.Choose || len(blocks) != 1 || blocks[0].Type != "NOTE" {
-		return OverDelivery.At("blocks")
-	}
-	if text.Len(text.Normalize(blocks[0].Text)) > MaxNote {
-		return NoteTooLong.At("blocks[0].text")
-	}
-	return screenOutcome("blocks[0].text", blocks[0].Text)
-}
-
-// readOptions takes tiles that replace the plan's for this round (bench.md 13.4).
-func readOptions(o *deals.Outcome, raw json.RawMessage, s *path.Step, planned *proposal.Step) error {
-	if !sent(raw) {
-		return nil
-	}
-	var list []proposal.Option
-	if s.Ask != proposal.Choose || planned == nil || o.Kind != deals.KindNote || json.Unmarshal(raw, &list) != nil {
-		return OptionsInvalid
-	}
-	if len(list) < leastTiles(planned) || len(list) > proposal.MaxChoices {
-		return OptionsInvalid
-	}
-	seen := map[string]bool{}
-	for i := range list {
-		one := &list[i]
-		one.ID, one.Label, one.Detail = text.Normalize(one.ID), text.Normalize(one.Label), text.Normalize(one.Detail)
-		if one.Label == "" || seen[one.Key()] || text.Len(one.Label) > proposal.MaxOptionLabel || text.Len(one.Detail) > proposal.MaxOptionDetail ||
-			text.Len(one.ID) > proposal.MaxOptionID || text.Len(one.ThumbnailAlt) > proposal.MaxImageAlt {
-			return OptionsInvalid
-		}
-		seen[one.Key()] = true
-		if one.ThumbnailURL != "" {
-			if _, err := text.CheckLink(one.ThumbnailURL); err != nil {
-				return OptionsInvalid.Say("thumbnail_url must be an https address on a public domain.")
-			}
-		}
-		if err := screenOutcome("options", one.Label+"\n"+one.Detail+"\n"+one.ThumbnailAlt); err != nil {
-			return err
-		}
-	}
-	o.Options = list
-	return nil
-}
-
-// leastTiles is how many options the step's control needs at least (REJ-25).
-func leastTiles(planned *proposal.Step) int {
-	least := proposal.MinChoices
-	for _, b := range planned.HARBlocks {
-		if b.Format == proposal.MultipleChoice || b.Format == proposal.Rank {
-			least = max(least, proposal.MinManyOf)
-		}
-	}
-	return least
 }

@@ -1,0 +1,51 @@
+package delivery
+
+import (
+	"encoding/json"
+
+	"guildhall/pkg/bench/proposal"
+	"guildhall/pkg/text"
+	"guildhall/pkg/text/linkgate"
+)
+
+// readOptions takes tiles that replace the plan's for this round (bench.md 13.4).
+func (f *filing) readOptions() error {
+	raw, o, s, planned := f.in.Options, f.o, f.s, f.planned
+	if !sent(raw) {
+		return nil
+	}
+	var list []proposal.Option
+	if s.Ask != proposal.Choose || planned == nil || f.form != formNote && f.form != formBlocks || json.Unmarshal(raw, &list) != nil {
+		return OptionsInvalid
+	}
+	if len(list) < leastTiles(planned) || len(list) > proposal.MaxChoices {
+		return OptionsInvalid
+	}
+	seen := map[string]bool{}
+	for i := range list {
+		one := &list[i]
+		one.ID, one.Label, one.Detail = text.Normalize(one.ID), text.Normalize(one.Label), text.Normalize(one.Detail)
+		if one.Label == "" || seen[one.Key()] || text.Len(one.Label) > proposal.MaxOptionLabel || text.Len(one.Detail) > proposal.MaxOptionDetail ||
+			text.Len(one.ID) > proposal.MaxOptionID || text.Len(one.ThumbnailAlt) > proposal.MaxImageAlt {
+			return OptionsInvalid
+		}
+		seen[one.Key()] = true
+		if v := linkgate.Check(one.ThumbnailURL, linkgate.Options{}); one.ThumbnailURL != "" && v.Status != linkgate.OK {
+			return OptionsInvalid.Say("thumbnail_url does not pass the Link Gate: "+v.Detail).With("link_status", v.Status).With("reason", v.Reason)
+		}
+		f.screened = append(f.screened, [2]string{"options", one.Label + "\n" + one.Detail + "\n" + one.ThumbnailAlt})
+	}
+	o.Options = list
+	return nil
+}
+
+// leastTiles is how many options the step's control needs at least (REJ-25).
+func leastTiles(planned *proposal.Step) int {
+	least := proposal.MinChoices
+	for _, b := range planned.HARBlocks {
+		if b.Format == proposal.MultipleChoice || b.Format == proposal.Rank {
+			least = max(least, proposal.MinManyOf)
+		}
+	}
+	return least
+}
