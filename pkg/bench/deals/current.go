@@ -127,7 +127,7 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if err != nil {
 		return CurrentOut{}, err
 	}
-	files, err := LoadFiles(c, d.ID)
+	released, err := materials(c, d)
 	if err != nil {
 		return CurrentOut{}, err
 	}
@@ -135,9 +135,8 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 		Current: v.detail(), Steps: lines(d), Pulses: v.pulses(), YourMove: yourMove(d), NextCall: nextCall(d), HeldCents: d.Money.Held,
 		ReleasedCents: d.Money.Released, ReturnedCents: d.Money.Returned, AgentSeconds: int64(d.AgentUsed(c.Now).Seconds()),
 		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), UsageBytes: used, BudgetBytes: wants.MaxFileBytes,
-		TipInvited: d.TipInvited && c.Tips, Materials: materials(d, &files, c.Now), Thread: v.thread(), Cadence: wants.PulseCadence,
+		TipInvited: d.TipInvited && c.Tips, Materials: released, MaterialsCount: len(released), Thread: v.thread(), Cadence: wants.PulseCadence,
 		Access: accessOf(d, &v.grants), Practice: d.Practice, WorldMissing: d.Practice && !d.World, Blocks: v.blocks(), Responses: v.responses()}
-	out.MaterialsCount = len(out.Materials)
 	if found {
 		out.Bundle = &bundle
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"guildhall/pkg/account"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
@@ -99,26 +100,39 @@ func ReleasedAt(s *path.Step) time.Time {
 	return s.ApprovedAt
 }
 
-// Serves tells whether the agent can fetch a file now: released, and the deal not over for
-// longer than ServeAfterEnd.
-func Serves(d *path.Deal, l *Laid, now time.Time) bool {
+// Serves tells whether the agent can fetch a file now: released, the deal not over for
+// longer than ServeAfterEnd, and the person still here. (An account with a live deal cannot
+// be closed.)
+func Serves(c *op.Call, d *path.Deal, l *Laid) (bool, error) {
 	if ReleasedAt(d.Step(l.Step)).IsZero() {
-		return false
+		return false, nil
 	}
-	return d.EndedAt.IsZero() || now.Before(d.EndedAt.Add(ServeAfterEnd))
+	if d.EndedAt.IsZero() {
+		return true, nil
+	}
+	if !c.Now.Before(d.EndedAt.Add(ServeAfterEnd)) {
+		return false, nil
+	}
+	closed, err := account.Closed(c, d.PersonID)
+	return !closed, err
 }
 
 // materials lists what the agent can fetch, oldest first.
-func materials(d *path.Deal, files *Files, now time.Time) []Material {
+func materials(c *op.Call, d *path.Deal) ([]Material, error) {
+	files, err := LoadFiles(c, d.ID)
 	out := []Material{}
 	for i := range files.List {
 		l := &files.List[i]
-		if Serves(d, l, now) {
+		served, err := Serves(c, d, l)
+		if err != nil {
+			return nil, err
+		}
+		if served {
 			out = append(out, Material{FileID: l.ID, Filename: l.Name, ContentType: l.ContentType, SizeBytes: l.Bytes, SHA256: l.SHA256,
 				ReleasedAt: record.Time(ReleasedAt(d.Step(l.Step))), DownloadURL: "/api/bench/deals/" + d.ID + "/materials/" + l.ID})
 		}
 	}
-	return out
+	return out, err
 }
 
 // StepFile is a file on a step as its person sees it.

@@ -3,7 +3,6 @@ package delivery
 import (
 	"errors"
 
-	"guildhall/pkg/account"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/blob"
@@ -40,10 +39,10 @@ func material(c *op.Call, in MaterialIn) (wants.Download, error) {
 		return wants.Download{}, err
 	}
 	l := files.Find(in.FileID)
-	if l == nil || !deals.Serves(d, l, c.Now) {
+	if l == nil {
 		return wants.Download{}, fault.BareNotFound
 	}
-	if gone, err := account.Closed(c, d.PersonID); err != nil || gone {
+	if served, err := deals.Serves(c, d, l); err != nil || !served {
 		return wants.Download{}, orNotFound(err)
 	}
 	return serve(c, l.Key, l.Name, l.ContentType, l.Bytes)
