@@ -220,6 +220,9 @@ func expected(f plan.Function) map[string]string {
 	if f.Touches.Has(op.Mail) {
 		m["identity"] = "ses:SendEmail ses:SendRawEmail"
 	}
+	if f.Touches.Has(op.Texts) {
+		m["phones"] = "sns:Publish"
+	}
 	if f.Reads != nil {
 		m["from "+f.Reads.Name] = "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage"
 	}
@@ -249,6 +252,13 @@ func named(resource, actions string) string {
 		return "from " + strings.TrimPrefix(last, "guildhall-")
 	}
 	return resource
+}
+
+// allButTopics tells whether a statement allows texts to phones, which have no ARN: a publish
+// to anything but topics, in this region.
+func allButTopics(s any) bool {
+	return dig(s, "Resource") == nil && flat(dig(s, "NotResource")) == "arn:${AWS::Partition}:sns:*:*:*" && strings.Join(words(dig(s, "Action")), " ") == "sns:Publish" &&
+		flat(dig(s, "Condition", "StringEquals", "aws:RequestedRegion")) == "${AWS::Region}"
 }
 
 // statements lists the statements of a role.
@@ -303,6 +313,9 @@ var access = []check{
 			for _, s := range statements(role) {
 				actions := strings.Join(words(dig(s, "Action")), " ")
 				what := named(flat(dig(s, "Resource")), actions)
+				if allButTopics(s) {
+					what = "phones"
+				}
 				if want[what] != actions {
 					bad = append(bad, fmt.Sprintf("%s: %s on %s, want %q", f, actions, what, want[what]))
 				}
@@ -355,7 +368,7 @@ var access = []check{
 			}
 			for _, s := range statements(r.resource) {
 				for _, res := range words(dig(s, "Resource")) {
-					if strings.Contains(res, "*") && !slices.Contains(allowed, res) || dig(s, "NotResource") != nil {
+					if strings.Contains(res, "*") && !slices.Contains(allowed, res) {
 						bad = append(bad, r.String()+": "+res)
 					}
 				}
@@ -364,6 +377,33 @@ var access = []check{
 		return bad
 	}, func(w *world) {
 		statements(w.first("AWS::IAM::Role"))[0].(map[string]any)["Resource"] = "arn:${AWS::Partition}:logs:*:*:*"
+	}},
+
+	{"all but some is only said of texts, which go to phones and to no topic", func(w *world) (bad []string) {
+		n := 0
+		for _, r := range w.of("AWS::IAM::Role") {
+			for _, s := range statements(r.resource) {
+				texts := strings.Contains(strings.Join(words(dig(s, "Action")), " "), "sns:")
+				if texts {
+					n++
+				}
+				if (dig(s, "NotResource") != nil || dig(s, "Resource") == nil || texts) && !allButTopics(s) {
+					bad = append(bad, r.String()+": all resources but some")
+				}
+			}
+		}
+		if n != 1 {
+			bad = append(bad, fmt.Sprintf("%d roles may send texts, want that of the job alone", n))
+		}
+		return bad
+	}, func(w *world) {
+		for _, r := range w.of("AWS::IAM::Role") {
+			for _, s := range statements(r.resource) {
+				if m := s.(map[string]any); m["NotResource"] != nil {
+					m["NotResource"], m["Resource"] = nil, "*"
+				}
+			}
+		}
 	}},
 
 	{"only Lambda assumes the roles", func(w *world) (bad []string) {
@@ -398,6 +438,9 @@ var access = []check{
 				if touch, ok := secrets[name]; ok && (!byFolder[w.folder(f)].Touches.Has(touch) || !strings.HasPrefix(flat(value), "{{resolve:secretsmanager:")) {
 					bad = append(bad, fmt.Sprintf("%s: %s is not a reference, or not the function's to have", f, name))
 				}
+			}
+			if byFolder[w.folder(f)].Touches.Has(op.Table) != (flat(env["GUILDHALL_SMS"]) == "sns:") {
+				bad = append(bad, fmt.Sprintf("%s: texts leave, and GUILDHALL_SMS is %v", f, env["GUILDHALL_SMS"]))
 			}
 			for name, touch := range secrets {
 				if byFolder[w.folder(f)].Touches.Has(touch) && env[name] == nil {

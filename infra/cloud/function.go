@@ -76,12 +76,24 @@ func (d *deployment) code() {
 func (d *deployment) role() awsiam.CfnRole {
 	trust := map[string]any{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": map[string]any{"Service": "lambda.amazonaws.com"}}
 	var allowed []map[string]any
-	for _, g := range d.Grants() {
+	for _, g := range d.settings.Grants(d.Function) {
+		if g.Kind == plan.Phones {
+			allowed = append(allowed, phones(g.Actions))
+			continue
+		}
 		allowed = append(allowed, statement("Allow", g.Actions, d.resource(g)))
 	}
 	return awsiam.NewCfnRole(d.stack, str(d.id+"Role"), &awsiam.CfnRoleProps{AssumeRolePolicyDocument: document(trust),
 		Description: str("What functions/" + d.Folder + " may do."),
 		Policies:    []any{&awsiam.CfnRole_PolicyProperty{PolicyName: str("function"), PolicyDocument: document(allowed...)}}})
+}
+
+// phones allows what is done to a phone number. A number has no ARN, so the statement allows
+// all but topics, in the exchange's own region.
+func phones(actions []string) map[string]any {
+	return map[string]any{"Effect": "Allow", "Action": actions,
+		"NotResource": awscdk.Fn_Sub(str("arn:${AWS::Partition}:sns:*:*:*"), nil),
+		"Condition":   map[string]any{"StringEquals": map[string]any{"aws:RequestedRegion": awscdk.Fn_Sub(str("${AWS::Region}"), nil)}}}
 }
 
 // resource is the ARN of a granted thing. Only objects and log streams have no names of
@@ -124,6 +136,7 @@ func (d *deployment) environment() *map[string]*string {
 		env["GUILDHALL_STORE"] = str("dynamodb://" + s.Name)
 		env["GUILDHALL_KEYS"] = secret(s.KeysSecret, "", s.KeysVersion)
 		env["GUILDHALL_TIPS"] = str(s.Tips)
+		env["GUILDHALL_SMS"] = str(map[string]string{"on": "sns:", "off": "none:"}[s.Texts])
 	}
 	if d.Touches.Has(op.Blobs) {
 		env["GUILDHALL_BLOBS"] = awscdk.Fn_Sub(str("s3://"+bucketName(s)), nil)

@@ -48,6 +48,7 @@ var (
 	settings = func() plan.Settings {
 		s := plan.Defaults()
 		s.MailFrom, s.AlarmEmail = "Guildhall <notices@example.com>", "operator@example.com"
+		s.Texts = "on"
 		return s
 	}()
 	functions = plan.Functions()

@@ -17,6 +17,7 @@ const (
 	Objects  Kind = "objects"  // of the bucket, below the prefix Name
 	Messages Kind = "queue"    // the queue Name
 	Identity Kind = "identity" // the sender of mail
+	Phones   Kind = "phones"   // text messages to any number
 	Logs     Kind = "logs"     // the function's own
 )
 
@@ -39,6 +40,7 @@ var (
 	sending   = []string{"sqs:SendMessage"}
 	consuming = []string{"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
 	mailing   = []string{"ses:SendEmail", "ses:SendRawEmail"}
+	texting   = []string{"sns:Publish"}
 	logging   = []string{"logs:CreateLogStream", "logs:PutLogEvents"}
 )
 
@@ -56,6 +58,11 @@ func (f Function) Prefixes() []string {
 		out = append(out, prefixes[home]...)
 	}
 	return out
+}
+
+// Grants lists what a function may do under an operator's settings.
+func (s Settings) Grants(f Function) []Grant {
+	return slices.DeleteFunc(f.Grants(), func(g Grant) bool { return g.Kind == Phones && s.Texts != "on" })
 }
 
 // Grants lists what a function may do: what its declaration touches and nothing else.
@@ -76,6 +83,9 @@ func (f Function) Grants() []Grant {
 	}
 	if f.Touches.Has(op.Mail) {
 		all = append(all, Grant{Identity, "", mailing})
+	}
+	if f.Touches.Has(op.Texts) {
+		all = append(all, Grant{Phones, "", texting})
 	}
 	if f.Reads != nil {
 		all = append(all, Grant{Messages, f.Reads.Name, consuming})

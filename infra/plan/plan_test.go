@@ -138,6 +138,7 @@ func TestSettingsSayWhatIsWrong(t *testing.T) {
 		"write https://HOST":    func(s *Settings) { s.BaseURL = "http://b.example" },
 		"alarmEmail":            func(s *Settings) { s.AlarmEmail = "nobody" },
 		"tips is on or off":     func(s *Settings) { s.Tips = "maybe" },
+		"texts is on or off":    func(s *Settings) { s.Texts = "sns:" },
 		"arch \"riscv\"":        func(s *Settings) { s.Arch = "riscv" },
 		"rate is at least 1":    func(s *Settings) { s.Waiting, s.Rate = -1, 1 },
 	} {
@@ -204,8 +205,26 @@ func TestEveryBeginningOfAFilesKeyIsGranted(t *testing.T) {
 	}
 }
 
+// Only the job that does the effects of bench sends texts, and only where they are switched on.
+func TestOnlyOneJobMaySendTexts(t *testing.T) {
+	for texts, want := range map[string]string{"off": "", "on": "bench/sweep"} {
+		s, got := Defaults(), ""
+		s.Texts = texts
+		for _, f := range Functions() {
+			for _, g := range s.Grants(f) {
+				if slices.Contains(g.Actions, "sns:Publish") {
+					got += f.Folder
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("texts %s: %q may send, want %q", texts, got, want)
+		}
+	}
+}
+
 // adapters are the packages that bring the ports to functions.
-var adapters = map[op.Touch]string{op.Mail: "sesmail", op.Blobs: "s3blobs", op.Payments: "stripepay"}
+var adapters = map[op.Touch]string{op.Mail: "sesmail", op.Blobs: "s3blobs", op.Payments: "stripepay", op.Texts: "snstext"}
 
 // A function whose role allows mail and that links no adapter for it would not start.
 func TestAFunctionLinksTheAdaptersOfWhatItTouches(t *testing.T) {

@@ -24,6 +24,7 @@ type Settings struct {
 	StripeSecret        string // Secrets Manager: {"key":…,"webhook":…}
 	StripeVersion       string
 	Tips                string // on or off
+	Texts               string // on or off: text messages leave through SNS
 	LogLevel            string
 	Waiting             int // reserved concurrency of each long poll; 0: none
 	Rate                int // requests per second the API takes
@@ -33,7 +34,7 @@ type Settings struct {
 
 // Defaults are the settings of an operator who chose nothing.
 func Defaults() Settings {
-	return Settings{Name: "guildhall", KeysSecret: "guildhall/keys", StripeSecret: "guildhall/stripe", Tips: "on",
+	return Settings{Name: "guildhall", KeysSecret: "guildhall/keys", StripeSecret: "guildhall/stripe", Tips: "on", Texts: "off",
 		LogLevel: "info", Waiting: 50, Rate: 200, Arch: "arm64", Dist: "dist"}
 }
 
@@ -58,6 +59,7 @@ func (s *Settings) Check() error {
 	say(s.BaseURL != "" && !strings.HasPrefix(s.BaseURL, "https://"), "baseUrl %q: write https://HOST", s.BaseURL)
 	say(s.AlarmEmail != "" && !mail.IsMailbox(s.AlarmEmail), "alarmEmail %q is no mailbox", s.AlarmEmail)
 	say(s.Tips != "on" && s.Tips != "off", "tips is on or off")
+	say(s.Texts != "on" && s.Texts != "off", "texts is on or off")
 	say(s.Arch != "arm64" && s.Arch != "x86_64", "arch %q: arm64 or x86_64", s.Arch)
 	say(s.Waiting < 0 || s.Rate < 1, "waiting is at least 0, rate is at least 1")
 	if s.Domain != "" {
