@@ -164,6 +164,36 @@ func (c *Call) Fresh(keys ...table.Key) {
 	}
 }
 
+// Known gives the call rows that were read a moment ago, absent ones included: they count as
+// read. One that has changed since makes the commit fail, and the next attempt reads it anew.
+func (c *Call) Known(rows ...table.Row) {
+	for _, r := range rows {
+		if _, ok := c.rows[r.Key]; !ok {
+			c.rows[r.Key] = r
+		}
+	}
+}
+
+// Refresh brings rows that were read earlier up to what this call has read and, now that it
+// is committed, written. A counter it added to is dropped from them.
+func (c *Call) Refresh(rows map[table.Key]table.Row) {
+	for key := range rows {
+		w := c.writes[key]
+		switch {
+		case w == nil || w.Kind == table.Check:
+			if r, ok := c.rows[key]; ok {
+				rows[key] = r
+			}
+		case w.Kind == table.Add:
+			delete(rows, key)
+		case w.Kind == table.Delete:
+			rows[key] = table.Row{Key: key}
+		default:
+			rows[key] = table.Row{Key: key, Version: c.commit, Data: w.Data, Expires: w.Expires}
+		}
+	}
+}
+
 // Scan reads up to table.MaxGetKeys rows as they are stored and remembers none of them: for
 // looking through many rows that are not written.
 func (c *Call) Scan(keys ...table.Key) ([]table.Row, error) { return c.store.Get(c, keys...) }

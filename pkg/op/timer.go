@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"guildhall/pkg/table"
 )
 
 // Fired is a timer row: what falls due, for whom, when.
@@ -27,6 +29,12 @@ type TimerKind struct {
 	// Fire settles all that is due on the subject at c.Now, in due order. A timer whose
 	// subject no longer knows it is removed and does nothing.
 	Fire func(c *Call, t Fired) error
+	// Rows lists the rows Fire will read, at most table.MaxGetKeys of them; nil for none. A
+	// sweep reads them in one batch for many timers, some moments before each fires. What a
+	// later row is named by stands in the subject too ("<schedule>#<person>"), so that nothing
+	// is read one by one. Fire checks what it leans on and does not write, as ever: a row that
+	// changed in between then costs a conflict and a fresh read.
+	Rows func(subject string) []table.Key
 }
 
 // EffectKind is a side effect done by a job outside any commit.

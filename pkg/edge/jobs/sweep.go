@@ -2,7 +2,8 @@
 // outbox. Rows are the truth; queue messages only say where to look (law 4).
 //
 // It looks at one clock shard at a time, reads the rows that are due in order, and fires
-// each in a commit of its own that also removes the row: a second firing finds no row. An
+// each in a commit of its own that also removes the row: a second firing finds no row. What
+// many timers are about to read (op.TimerKind.Rows) is read for them in one batch. An
 // effect is first claimed, so that two sweeps do not do it side by side, then done outside
 // any commit, then settled in a commit that removes its row.
 //
@@ -43,6 +44,10 @@ const (
 	stalled = 15 * time.Second
 	// maxStuck bounds how many rows a process remembers as not firing.
 	maxStuck = 1000
+	// maxLost is how many rows of a page another sweep may take first: then that one is at
+	// work on the shard and goes on with it, and this one stops. Of several only one is left,
+	// for who is alone loses none.
+	maxLost = 3
 	// storeTries is how often a decision is made when the store does not answer.
 	storeTries = 3
 )
@@ -93,12 +98,14 @@ type round struct {
 	started time.Time // the engine's clock when the sweep began
 	fired   int
 	failed  int
+	lost    int             // timers of this page that another sweep fired
 	blocked map[string]bool // subjects with a row that did not fire
 	coming  map[int]bool    // seconds until rows within Ahead fall due
 	// enough ends when less than Reserve is left of the deadline, calm when less than
 	// EffectReserve is.
 	enough, calm context.Context
 	begun        bool // a row was looked at
+	yields       bool // to another sweep of the shard: there are messages to go on with it
 }
 
 // at is the sweep's time plus what has passed since it began.
@@ -106,7 +113,7 @@ func (r *round) at() time.Time { return clock.Cut(r.now.Add(r.Engine.Now().Sub(r
 
 // sweep does what a message asks for; without a queue it goes on until nothing is left.
 func (s *Sweeper) sweep(ctx context.Context, m message, now time.Time, q queue.Queue) (int, error) {
-	r := &round{Sweeper: s, ctx: ctx, now: clock.Cut(now), started: s.Engine.Now(), blocked: map[string]bool{}, coming: map[int]bool{}}
+	r := &round{Sweeper: s, ctx: ctx, now: clock.Cut(now), started: s.Engine.Now(), blocked: map[string]bool{}, coming: map[int]bool{}, yields: q != nil}
 	r.enough, r.calm = ctx, ctx
 	if deadline, ok := ctx.Deadline(); ok {
 		enough, cancel := context.WithDeadline(ctx, deadline.Add(-Reserve))
@@ -138,15 +145,22 @@ func (r *round) page(m *message) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, row := range p.Rows {
+	r.lost = 0
+	near := nearOf(p.Rows)
+	for i, row := range p.Rows {
 		if r.enough.Err() != nil {
 			return true, r.ctx.Err()
 		}
-		switch err := r.row(row); {
+		if i == near.end {
+			near.look(r)
+		}
+		switch err := r.row(row, near); {
 		case errors.Is(err, errLate):
 			return true, nil
 		case err != nil:
 			return false, err
+		case r.yields && r.lost == maxLost:
+			return false, nil
 		}
 		r.begun, m.After = true, row.SK
 	}
@@ -172,7 +186,7 @@ func load(c *op.Call, key table.Key) (e entry, found bool, err error) {
 }
 
 // row deals with one row. An error ends the sweep.
-func (r *round) row(row table.Row) error {
+func (r *round) row(row table.Row, near *near) error {
 	due, e, ok := r.read(row)
 	if !ok {
 		return nil
@@ -188,7 +202,7 @@ func (r *round) row(row table.Row) error {
 		r.blocked[e.Subject] = true
 		return nil
 	}
-	done, err := r.dispatch(row.Key, e)
+	done, err := r.dispatch(row, e, near)
 	switch {
 	case err == nil && done:
 		r.fired++
@@ -251,27 +265,39 @@ func (s *Sweeper) effect(kind string) *op.EffectKind {
 func (s *Sweeper) knows(kind string) bool { return s.timer(kind) != nil || s.effect(kind) != nil }
 
 // dispatch fires a timer or does an effect; done is false when another sweep was first.
-func (r *round) dispatch(key table.Key, e entry) (done bool, err error) {
+func (r *round) dispatch(row table.Row, e entry, near *near) (done bool, err error) {
 	if t := r.timer(e.Kind); t != nil {
-		return r.fire(key, t)
+		return r.fire(row.Key, e.Subject, t, near)
 	}
 	if r.calm.Err() != nil {
 		return false, errLate
 	}
-	return r.work(key, r.Sweeper.effect(e.Kind))
+	return r.work(row.Key, r.Sweeper.effect(e.Kind))
 }
 
-// fire makes the decision of a timer, committed together with the removal of its row.
-func (r *round) fire(key table.Key, kind *op.TimerKind) (done bool, err error) {
+// fire makes the decision of a timer, committed together with the removal of its row. The
+// first attempt decides on the rows as this sweep read them, any other reads them anew.
+func (r *round) fire(key table.Key, subject string, kind *op.TimerKind, near *near) (done bool, err error) {
+	if !near.timers[key].Found() {
+		return false, nil // a timer before it settled this one
+	}
+	var call *op.Call
 	err = r.decide(func(c *op.Call) error {
+		if call == nil {
+			near.give(c, kind, key, subject)
+		}
+		call = c
 		t, found, err := op.Load[op.Fired](c, key)
-		if err != nil || !found {
+		if done = found; err != nil || !found {
 			return err
 		}
-		done = true
 		c.Delete(key)
 		return guard(func() error { return kind.Fire(c, t) })
 	})
+	if err == nil && !done {
+		r.lost++
+	}
+	near.learn(call, kind, subject, err)
 	return done, err
 }
 
