@@ -27,6 +27,7 @@ FROM ?= 1
 sim: ## simulated deals and exchanges with faults (SEEDS=100000 FROM=1); prints what was reached
 	cd pkg/bench/deals/path && $(GO) test -count=1 -timeout 0 -run Simulated -path.seeds=$(SEEDS) -path.seed=$(FROM)
 	cd pkg/bench/deals && $(GO) test -count=1 -timeout 0 -run Simulated -deals.seeds=$$(( ($(SEEDS) + 49) / 50 )) -deals.seed=$(FROM)
+	cd pkg/clock/morning && $(GO) test -count=1 -v -run EveryZone -morning.all
 
 mutants: ## deliberate bugs, one at a time: the simulations must find each
 	$(GO) run ./scripts/mutants
