@@ -16,6 +16,7 @@ import (
 const (
 	FieldForm  = "form"  // its name
 	FieldToken = "token" // what Visit.Token gave it
+	FieldFile  = "file"  // the file, in forms that take one: the last field
 )
 
 // Refusals of a form itself.
@@ -46,11 +47,19 @@ func (h *handler) verify(session, path, form, token string) (nonce string, ok bo
 }
 
 // readForm reads a sent form within its limits.
-func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/x-www-form-urlencoded" {
-		return nil, errType
+func (p *Page) readForm(w http.ResponseWriter, r *http.Request) (url.Values, *File, error) {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err == nil && kind == "multipart/form-data":
+		return p.readFile(w, r, params["boundary"])
+	case err != nil || kind != "application/x-www-form-urlencoded":
+		return nil, nil, errType
 	}
+	v, err := readFields(w, r)
+	return v, nil, err
+}
+
+func readFields(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {

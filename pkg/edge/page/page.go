@@ -41,6 +41,9 @@ type Page struct {
 	// Forms are what the page's forms do, by the name in their "form" field. An answer
 	// that is not a redirect is shown in place of the page.
 	Forms map[string]func(*Visit) (*Answer, error)
+	// MaxFile is how many bytes the file of a form on this page may have; zero where no form
+	// has one.
+	MaxFile int64
 }
 
 // Answer is what a visit ends with: a view to show or, with To, an address to go to.

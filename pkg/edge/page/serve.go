@@ -93,7 +93,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, v *Visit) (a *An
 		a, err = v.Page.Get(v)
 		return h.settle(v, a, err)
 	}
-	if v.Form, err = readForm(w, r); err != nil {
+	v.Form, v.File, err = v.Page.readForm(w, r)
+	defer v.File.drain()
+	if err != nil {
 		return h.trouble(v, err)
 	}
 	return h.act(v)

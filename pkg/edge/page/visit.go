@@ -21,6 +21,8 @@ type Visit struct {
 	// Form is what was typed, nil on a GET; Sent the name of the form.
 	Form url.Values
 	Sent string
+	// File came with the form; nil where none was chosen.
+	File *File
 	// Refused says why the form was not accepted: the page is shown again with it.
 	Refused *fault.Fault
 	// RequestID names the visit in the log.
