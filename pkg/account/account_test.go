@@ -165,8 +165,25 @@ func TestAProfileChangesWhatIsSent(t *testing.T) {
 	for _, zone := range []string{"Mars/Base", "Local", "", "../etc/passwd", "europe"} {
 		change(obj{"timezone": zone}).Refused(422, "timezone_unknown")
 	}
-	for _, phone := range []string{"5550100200", "+1 555", "+0155501002", "+123456", "+1234567890123456", "call me"} {
-		change(obj{"phone": phone}).Refused(422, "phone_invalid")
+	for _, phone := range []string{"5550100200", "+1 555", "+0155501002", "+123456", "+1234567890123456", "call me", "+1555CALLNOW", "+1555\n0100200",
+		"+15550100200\x00", "0015550100200", "+١٢٣٤٥٦٧٨", "+15550100200,+15550100201", "+" + strings.Repeat("1", 4000)} {
+		r := change(obj{"phone": phone}).Refused(422, "phone_invalid")
+		if r.At("field") != "phone" || strings.Contains(string(r.Body), "555010") {
+			t.Errorf("%q: %s", phone, r.Body)
+		}
+	}
+	change(obj{"phone": 15550100200}).Refused(422, "invalid_field")
+	for _, phone := range []string{"+1234567", "+123456789012345", "+15550100200"} { // changing it is possible at any time
+		if r := change(obj{"phone": phone}).Want(200); r.Str("phone") != phone {
+			t.Errorf("%s", r.Body)
+		}
+	}
+	change(obj{"display_name": "Ada"}).Want(200)
+	if me := h.Do(account.Me, optest.Req{Token: session}).Want(200); me.Str("phone") != "+15550100200" {
+		t.Errorf("a change of something else changed the number: %s", me.Body)
+	}
+	if r := change(obj{"phone": nil}).Want(200); r.Str("phone") != "" {
+		t.Errorf("null did not remove the number: %s", r.Body)
 	}
 	change(obj{"display_name": strings.Repeat("d", 81)}).Refused(422, "invalid_field")
 	change(obj{"email": "eve@example.com"}).Refused(422, "unknown_field")
@@ -196,7 +213,15 @@ func TestAnAccountWithARunningDealStays(t *testing.T) {
 	live(map[string]bool{})
 	waiting := h.ask("ada@example.com")
 	other := h.in("ada@example.com")
+	h.Do(account.Update, optest.Req{Token: session, Body: obj{"phone": "+15550100200"}}).Want(200)
 	h.Do(account.CloseAccount, optest.Req{Token: session}).Want(200)
+	h.Run("person", func(c *op.Call) error {
+		p, found, err := op.Load[account.Person](c, account.PersonKey(person))
+		if !found || p.Phone != "" {
+			t.Errorf("a closed account has the number %q", p.Phone)
+		}
+		return err
+	})
 	for _, s := range []string{session, other} {
 		h.Do(account.Me, optest.Req{Token: s}).Want(401)
 	}

@@ -2,11 +2,11 @@ package account
 
 import (
 	"cmp"
-	"regexp"
 	"time"
 
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
+	"guildhall/pkg/sms"
 	"guildhall/pkg/table"
 )
 
@@ -61,10 +61,9 @@ type ProfileIn struct {
 	DisplayName *string         `json:"display_name,omitempty" rule:"max=80" doc:"Never shown to agents."`
 	Timezone    *string         `json:"timezone,omitempty" rule:"max=64" doc:"IANA name; days begin in it."`
 	House       op.Field[House] `json:"house,omitzero"`
-	Phone       *string         `json:"phone,omitempty" rule:"max=20" doc:"For texts you opt in to; international form, empty to remove."`
+	// Phone is only for texts the person opted in to; agents never see it.
+	Phone op.Field[string] `json:"phone,omitzero" doc:"For texts you opt in to; international form, null or empty to remove."`
 }
-
-var phonePattern = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
 // Validate implements op.Validator.
 func (in ProfileIn) Validate() error {
@@ -73,8 +72,8 @@ func (in ProfileIn) Validate() error {
 			return fault.New(fault.Invalid, "timezone_unknown", "Send the IANA name of a time zone, for example Europe/Lisbon.").At("timezone")
 		}
 	}
-	if p := in.Phone; p != nil && *p != "" && !phonePattern.MatchString(*p) {
-		return fault.New(fault.Invalid, "phone_invalid", "Send the number in international form, for example +15551234567.").At("phone")
+	if p := in.Phone.Value; p != nil && *p != "" && !sms.IsNumber(*p) {
+		return fault.New(fault.Invalid, "phone_invalid", "Send the number in international form: a plus, the country code and the rest, 7 to 15 digits, for example +15551234567.").At("phone")
 	}
 	return nil
 }
@@ -105,8 +104,11 @@ func update(c *op.Call, in ProfileIn) (Profile, error) {
 		p.Timezone, p.ZoneSince = *in.Timezone, c.Now
 		c.ArmIn(mornings, ZoneChanged, p.ID, c.Now)
 	}
-	if in.Phone != nil {
-		p.Phone = *in.Phone
+	if in.Phone.Sent {
+		p.Phone = ""
+		if v := in.Phone.Value; v != nil {
+			p.Phone = *v
+		}
 	}
 	if in.House.Sent {
 		p.House = in.House.Value
@@ -186,7 +188,7 @@ func closeAccount(c *op.Call, _ NoInput) (SignInOut, error) {
 	if err != nil {
 		return SignInOut{}, err
 	}
-	p.ClosedAt = c.Now
+	p.ClosedAt, p.Phone = c.Now, "" // nobody is texted any more
 	p.Save(c)
 	c.Check(LiveDeals(p.ID))
 	if err := c.Fetch(EmailKey(p.Email)); err != nil {

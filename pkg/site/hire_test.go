@@ -117,7 +117,8 @@ func walk(t *testing.T, w *sitetest.World, seen func(*sitetest.Browser)) {
 		t.Fatalf("after signing in the visitor stands at %s, not where it wanted to go", b.At)
 	}
 	b.Get("/me").Form("profile").Set("timezone", "Lisbon").Send("").Want(422, "no time zone of that name")
-	b.Form("profile").Set("timezone", "Europe/Lisbon").Set("display_name", "Alice").Set("phone", "+351 912 345 678").
+	b.Form("profile").Set("timezone", "Europe/Lisbon").Set("phone", "912 345 678").Send("").Want(422, "international form")
+	b.Form("profile").Set("timezone", "Europe/Lisbon").Set("display_name", "Alice").Set("phone", "+351 912-345.678").
 		Set("house.house", "Harbour street").Set("house.value", "Hospitality").Send("").Want(200, "Saved.", "Europe/Lisbon")
 
 	operate(t, w, b, crow)

@@ -109,9 +109,12 @@ func (s *site) profilePage(v *page.Visit) (*page.Answer, error) {
 	}{shown, zones}}, nil
 }
 
+// bareNumber takes off what people part the digits of a phone number with.
+var bareNumber = strings.NewReplacer(" ", "", "\u00a0", "", "-", "", ".", "")
+
 func (s *site) saveProfile(v *page.Visit) (*page.Answer, error) {
 	get := func(name string) string { return strings.TrimSpace(v.Form.Get(name)) }
-	body := map[string]any{"display_name": get("display_name"), "timezone": get("timezone"), "phone": strings.ReplaceAll(get("phone"), " ", ""), "house": nil}
+	body := map[string]any{"display_name": get("display_name"), "timezone": get("timezone"), "phone": bareNumber.Replace(get("phone")), "house": nil}
 	h := house{get("house.house"), get("house.value"), get("house.value_description")}
 	if h != (house{}) {
 		body["house"] = h

@@ -11,6 +11,14 @@ import (
 	"guildhall/pkg/fault"
 )
 
+func TestANumberIsTypedAsPeopleWriteIt(t *testing.T) {
+	for typed, want := range map[string]string{"+351 912-345.678": "+351912345678", "+44\u00a020 7946 0958": "+442079460958", "912 (34)": "912(34)", "": ""} {
+		if got := bareNumber.Replace(typed); got != want {
+			t.Errorf("%q is %q, want %q", typed, got, want)
+		}
+	}
+}
+
 func TestDollars(t *testing.T) {
 	for cents, want := range map[int64]string{0: "$0", 5: "$0.05", 50: "$0.50", 100: "$1", 1250: "$12.50", 99999: "$999.99", 100000: "$1,000", 5000000: "$50,000",
 		123456789: "$1,234,567.89", -4000: "-$40"} {
