@@ -61,10 +61,14 @@ func LinkKey(link string) table.Key {
 	return child(deal, "LINK#"+hash)
 }
 
+// LinkCase names the case about a held link.
+func LinkCase(link string) string { return link + "." + CaseLinkHeld }
+
 // HoldLink stages a link that waits for the stewards, with its case. Both stand although
 // the filing is refused.
 func HoldLink(c *op.Call, d *path.Deal, s *path.Step, l Link, why string) {
 	l.DealID, l.TargetID, l.AgentID, l.StepID, l.State, l.HeldAt = d.ID, d.TargetID, d.AgentID, s.ID, LinkHeld, c.Now
+	l.CaseID = LinkCase(l.ID)
 	k := Case{ID: l.CaseID, Kind: CaseLinkHeld, AgentID: d.AgentID, TargetID: d.TargetID, DealID: d.ID, OpenedAt: c.Now,
 		Evidence: map[string]any{"link_id": l.ID, "url": l.URL, "host": l.Host, "reason": l.Reason, "detail": why, "step": s.Number}}
 	c.Put(LinkKey(l.ID), l)

@@ -82,7 +82,7 @@ func (f *filing) holdLink(v linkgate.Verdict) error {
 		return err
 	}
 	link := deals.LinkID(f.d.ID, v.URL)
-	deals.HoldLink(f.c, f.d, f.s, deals.Link{ID: link, URL: v.URL, Host: v.Host, Reason: v.Reason, CaseID: link + "." + deals.CaseLinkHeld}, v.Detail)
+	deals.HoldLink(f.c, f.d, f.s, deals.Link{ID: link, URL: v.URL, Host: v.Host, Reason: v.Reason}, v.Detail)
 	return gateFault(LinkHeld, v.Status, v.Reason, v.Detail).With("link_id", link)
 }
 

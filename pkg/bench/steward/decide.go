@@ -56,6 +56,7 @@ var findings = map[string][]finding{
 	deals.CaseLiveness:   {{name: Lifted, do: (*decision).lift}, {name: KeptSuspended, do: (*decision).keep}},
 	deals.CaseBreach:     {{name: BreachProven, breach: true}, {name: BreachCleared}},
 	deals.CaseChargeback: {{name: Noted}},
+	deals.CaseLinkHeld:   {{name: LinkReleased, do: (*decision).release}, {name: LinkRejected, do: (*decision).reject}},
 }
 
 // ofDelisted decide about a running deal whose agent was taken off the exchange.

@@ -14,7 +14,7 @@ import (
 )
 
 // Operations of the stewards' desk.
-var Operations = []*op.Operation{ListCases, ReadCase, Decide, FileFault, ReadAudit}
+var Operations = []*op.Operation{ListCases, ReadCase, Decide, DecideLink, FileFault, ReadAudit}
 
 // Timers of the stewards' desk.
 var Timers = []op.TimerKind{

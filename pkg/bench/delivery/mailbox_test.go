@@ -1,0 +1,58 @@
+package delivery_test
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"guildhall/pkg/bench/delivery"
+	"guildhall/pkg/op/optest"
+)
+
+func TestTheMailboxTakesPicturesAlone(t *testing.T) {
+	w := newShelf(t)
+	d := w.deal(reviewed()...)
+	for name, content := range map[string]string{"a.png": "\x89PNG\r\n\x1a\n..", "a.jpg": "\xff\xd8\xff\xe0..", "a.gif": "GIF89a..", "a.webp": "RIFF\x00\x00\x00\x00WEBPVP8 ",
+		"named.txt": "GIF87a.."} {
+		r := d.image(name, []byte(content)).Want(201)
+		if r.Str("file_id") == "" || r.Str("sha256") != sumOf(content) || r.Num("size_bytes") != float64(len(content)) || r.Str("content_type")[:6] != "image/" {
+			t.Errorf("%s: %s", name, r.Body)
+		}
+	}
+	used := d.used()
+	for name, content := range map[string]string{"a.png": "not a picture", "a.svg": "<svg/>", "a.pdf": "%PDF-1.7", "a.tif": "II*\x00", "b.png": "MZ\x00"} {
+		d.image(name, []byte(content)).Refused(422, "type_not_allowed")
+	}
+	d.image("a.png", nil).Refused(422, "file_empty")
+	d.image("a.png", png(delivery.MaxImage+1)).Refused(413, "file_too_large")
+	if n := len(w.stored("agent-images/")); n != 5 || d.used() != used {
+		t.Errorf("%d pictures lie there, %d bytes are used", n, d.used())
+	}
+	d.image("a.png", png(delivery.MaxImage)).Want(201)
+	d.pulses()
+	d.outcome(fields{"note": "x", "document": doc(para("Done."))}).Want(201)
+	d.image("later.png", png(9)).Want(201) // it needs no turn
+	d.answer("2", "decline", "reason", "No.").Want(200)
+	d.image("a.exe", png(9)).Refused(404, "not found")
+	body, typ := form("a.png", png(9))
+	_, stranger := w.maker()
+	w.Do(delivery.PutImage, optest.Req{Token: stranger, Path: d.at(""), Type: typ, Stream: bytes.NewReader(body)}).Refused(404, "not found")
+}
+
+func TestAnImageIsItsPersonsAlone(t *testing.T) {
+	w := newShelf(t)
+	d, other := w.deal(reviewed()...), w.deal(reviewed()...)
+	file := d.image("a.png", png(30)).Want(201).Str("file_id")
+	read := func(token, deal, file string) optest.Res {
+		return w.Do(delivery.ReadImage, optest.Req{Token: token, Path: map[string]string{"deal_id": deal, "file_id": file}})
+	}
+	got := read(d.person, d.id, file).Want(200)
+	if b, err := io.ReadAll(got.Raw.Body); err != nil || !bytes.Equal(b, png(30)) || got.Raw.ContentType != "image/png" || got.Raw.Filename == "" {
+		t.Errorf("%q %v %+v", b, err, got.Raw)
+	}
+	read(other.person, d.id, file).Refused(404, "not found")
+	read(other.person, other.id, file).Refused(404, "not found")
+	read(d.person, d.id, other.id).Refused(404, "not found")
+	read(d.person, d.id, "x").Refused(404, "not found")
+	read(d.agent, d.id, file).Refused(401, "unauthorized")
+}
