@@ -46,7 +46,7 @@ var parts = []Part{
 	{Path: "bench/desk", Context: "bench", Operations: desk.Operations},
 	{Path: "bench/bids", Context: "bench", Operations: bids.Operations, Timers: bids.Timers},
 	{Path: "bench/deals", Context: "bench", Operations: deals.Operations, Timers: deals.Timers, Effects: deals.Effects},
-	{Path: "bench/delivery", Context: "bench", Operations: delivery.Operations, Effects: delivery.Effects},
+	{Path: "bench/delivery", Context: "bench", Operations: delivery.Operations, Timers: delivery.Timers, Effects: delivery.Effects},
 	{Path: "sms/outbox", Context: "bench", Effects: texts.Effects},
 	{Path: "bench/steward", Context: "bench", Operations: steward.Operations, Timers: steward.Timers},
 	{Path: "help", Context: "help", Operations: help.Operations, Timers: help.Timers},

@@ -102,7 +102,7 @@ var AnswerStep = op.Declare(op.Meta{
 }, answerStep)
 
 func answerStep(c *op.Call, in AnswerIn) (AnswerOut, error) {
-	d, err := seen(c, in.DealID)
+	d, err := Seen(c, in.DealID)
 	if err != nil {
 		return AnswerOut{}, err
 	}
@@ -286,7 +286,7 @@ var EndDeal = op.Declare(op.Meta{
 }, endDeal)
 
 func endDeal(c *op.Call, in EndIn) (EndOut, error) {
-	d, err := seen(c, in.DealID)
+	d, err := Seen(c, in.DealID)
 	if err != nil {
 		return EndOut{}, err
 	}

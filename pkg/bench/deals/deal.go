@@ -129,15 +129,15 @@ func Mine(c *op.Call, deal string) (*path.Deal, error) {
 
 // Own reads a deal of the calling person; another's does not exist.
 func Own(c *op.Call, deal string) (*path.Deal, error) {
-	d, err := seen(c, deal)
+	d, err := Seen(c, deal)
 	if err != nil {
 		return nil, err
 	}
 	return d, c.Fetch(around(d)...)
 }
 
-// seen reads a deal of the calling person for showing.
-func seen(c *op.Call, deal string) (*path.Deal, error) {
+// Seen reads a deal of the calling person for showing.
+func Seen(c *op.Call, deal string) (*path.Deal, error) {
 	d, found, err := Load(c, deal)
 	if err != nil {
 		return nil, err

@@ -180,16 +180,13 @@ func laidOnly(b proposal.Block, value json.RawMessage, laid []Laid) (kept json.R
 
 // OwnStep reads a step of a deal of the calling person; another's does not exist.
 func OwnStep(c *op.Call, in OfStep) (*path.Deal, *path.Step, error) {
-	d, err := seen(c, in.DealID)
+	d, err := Seen(c, in.DealID)
 	if err != nil {
 		return nil, nil, err
 	}
 	s, err := stepOf(d, in.StepID, true)
 	return d, s, err
 }
-
-// Seen reads a deal of the calling person without the rows a change of it touches.
-func Seen(c *op.Call, deal string) (*path.Deal, error) { return seen(c, deal) }
 
 // WithFiles are the rows of a call on the files of a deal.
 func (in OfDeal) WithFiles() []table.Key { return in.with("", PlanKey, FilesKey) }

@@ -72,6 +72,11 @@ func Tell(c *op.Call, person string, n Notice, mailed, always bool) {
 	tell(c, person, 0, n, mailed, always)
 }
 
+// Mail stages the mail of a notice under a permanent key, without a row of the feed.
+func Mail(c *op.Call, person, key string, n Notice) {
+	c.Effect(EffectNotice, "notice:"+key, letter{person, "notice:" + key, false, n})
+}
+
 func tell(c *op.Call, person string, event int, n Notice, mailed, always bool) {
 	id := wants.AddToFeed(c, person, n.At, event, n)
 	if mailed {

@@ -173,7 +173,7 @@ var ReadDeal = op.Declare(op.Meta{
 }, readDeal)
 
 func readDeal(c *op.Call, in ReadDealIn) (DealOut, error) {
-	d, err := seen(c, in.DealID)
+	d, err := Seen(c, in.DealID)
 	if err != nil {
 		return DealOut{}, err
 	}
@@ -254,7 +254,7 @@ var ReadStep = op.Declare(op.Meta{
 }, readStep)
 
 func readStep(c *op.Call, in ReadStepIn) (StepOut, error) {
-	d, err := seen(c, in.DealID)
+	d, err := Seen(c, in.DealID)
 	if err != nil {
 		return StepOut{}, err
 	}

@@ -32,7 +32,7 @@ var Report = op.Declare(op.Meta{
 }, report)
 
 func report(c *op.Call, in ReportIn) (ReportOut, error) {
-	d, err := seen(c, in.DealID)
+	d, err := Seen(c, in.DealID)
 	if err != nil {
 		return ReportOut{}, err
 	}

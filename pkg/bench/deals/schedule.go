@@ -47,8 +47,11 @@ type DayCard struct {
 func CardOf(s *drip.Schedule, ordinal int) DayCard {
 	h, d, no := s.Pieces[ordinal-1], s.Released[ordinal-1], registry.Number(s.AgentNo)
 	return DayCard{ScheduleID: s.ID, Ordinal: ordinal, Of: len(s.Pieces), Title: h.Title, Date: d.Date.String(), AgentNo: no, Handle: s.Handle,
-		Passport: "/agents/" + no, Video: given(h.Video), Late: d.Late}
+		Passport: "/api/bench/agents/" + no, Video: given(h.Video), Late: d.Late}
 }
+
+// CardNo is the agent's number as it is printed.
+func CardNo(s *drip.Schedule) string { return registry.Number(s.AgentNo) }
 
 // Badge is what the card of a deal wears while its timed delivery goes on.
 const Badge = "Delivering - time-based schedule"
@@ -96,10 +99,30 @@ func Schedule(c *op.Call, d *path.Deal) (*drip.Schedule, []int, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if d.Status == path.Ended && s.Status == drip.Filed {
-		s.Status = drip.Voided // the deal ended before anybody approved it
+	if s.Status == drip.Filed && d.Status == path.Ended {
+		overtaken(d, &s, p.Timezone)
 	}
 	return &s, s.Settle(c.Now, p.Timezone, p.ZoneSince), nil
+}
+
+// overtaken makes true of a filed timed delivery what the end of its deal means, before it is
+// written: it was approved, if only by silence that no sweep has seen yet, or it is void.
+func overtaken(d *path.Deal, s *drip.Schedule, zone string) {
+	for _, step := range d.Steps {
+		if step.Schedule == s.ID && step.State == path.Approved {
+			s.Approve(step.ApprovedAt, zone, nil, step.Cause == path.ByStale)
+			return
+		}
+	}
+	s.Status = drip.Voided
+}
+
+// Settled stages what fell due on a deal that was loaded and that nobody has written yet.
+func Settled(c *op.Call, d *path.Deal) error {
+	if !d.Pending() {
+		return nil
+	}
+	return Commit(c, d, nil)
 }
 
 // scheduleLine is the timed delivery of a deal for an answer, nil when there is none.

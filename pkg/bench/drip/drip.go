@@ -28,7 +28,8 @@ import (
 const (
 	MaxPieces = 60
 	MaxAhead  = 365 // days from the filing to the first piece
-	MaxLive   = 40  // timed deliveries of a person that one look times anew
+	MaxLive   = 25  // timed deliveries of a person that one look times anew
+	MaxAtOnce = 20  // pieces that one commit releases, after a long outage
 )
 
 // States of a timed delivery.
@@ -132,33 +133,43 @@ func (s *Schedule) Approve(at time.Time, zone string, channels []string, stale b
 // is due by the old one, what comes later by the new. Reads and sweeps call it alike, so that
 // a late sweep shows nothing wrong.
 func (s *Schedule) Settle(now time.Time, zone string, since time.Time) (released []int) {
+	return s.settle(now, zone, since, MaxPieces)
+}
+
+// SettleSome is Settle for a commit, which has a size: at most MaxAtOnce pieces. When more
+// are due, Next lies in the past.
+func (s *Schedule) SettleSome(now time.Time, zone string, since time.Time) (released []int) {
+	return s.settle(now, zone, since, MaxAtOnce)
+}
+
+func (s *Schedule) settle(now time.Time, zone string, since time.Time, most int) (released []int) {
 	from := len(s.Released)
 	if zone != s.Zone && !s.ApprovedAt.IsZero() {
-		s.move(zone, since, now)
+		if since.After(now) {
+			since = now
+		}
+		s.upTo(since, now, from+most)
+		if _, at, ok := s.Next(); !ok || at.After(since) { // nothing is left that is due by the old zone
+			s.Zone = zone
+			if s.NotBefore.Before(since) {
+				s.NotBefore = since
+			}
+		}
 	}
-	s.settle(now, now)
+	s.upTo(now, now, from+most)
 	for n := from; n < len(s.Released); n++ {
 		released = append(released, n+1)
 	}
 	return released
 }
 
-func (s *Schedule) move(zone string, since, now time.Time) {
-	if since.After(now) {
-		since = now
-	}
-	s.settle(since, now)
-	s.Zone = zone
-	if s.NotBefore.Before(since) {
-		s.NotBefore = since
-	}
-}
-
-func (s *Schedule) settle(until, now time.Time) {
+// upTo releases what fell due until a moment, up to a number of pieces in all.
+func (s *Schedule) upTo(until, now time.Time, most int) {
 	if s.Status != Delivering {
 		return
 	}
-	for _, r := range morning.Due(morning.Zone(s.Zone), s.last(), s.NotBefore, s.From, until, len(s.Pieces)-len(s.Released)) {
+	n := min(most, len(s.Pieces)) - len(s.Released)
+	for _, r := range morning.Due(morning.Zone(s.Zone), s.last(), s.NotBefore, s.From, until, n) {
 		s.Released = append(s.Released, Day{Release: r, ReleasedAt: now, Late: morning.Late(r.At, now)})
 	}
 	if len(s.Released) == len(s.Pieces) {
@@ -343,6 +354,16 @@ func (s *Schedule) Save(c *op.Call) {
 			s.Timer = c.Arm(Timer, Subject(s.ID, s.PersonID), at)
 		}
 	}
+	c.Put(Key(s.ID), s)
+}
+
+// Wake stages a look at a timed delivery at once.
+func (s *Schedule) Wake(c *op.Call) {
+	if _, _, ok := s.Next(); !ok || s.Timer.Set() && !s.Timer.Due.After(c.Now) {
+		return // nothing is to come, or its clock goes off by itself
+	}
+	c.Disarm(s.Timer)
+	s.Timer = c.Arm(Timer, Subject(s.ID, s.PersonID), c.Now)
 	c.Put(Key(s.ID), s)
 }
 

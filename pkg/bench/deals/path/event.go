@@ -56,6 +56,9 @@ func (d *Deal) emit(e Event) {
 	d.events = append(d.events, e)
 }
 
+// Pending tells whether something happened to the deal since the last drain.
+func (d *Deal) Pending() bool { return len(d.events) > 0 }
+
 // Drain returns the events since the last drain, in order. An error means that an invariant
 // of the deal is broken: nothing of it may be written.
 func (d *Deal) Drain() ([]Event, error) {
