@@ -202,6 +202,12 @@ type Processor interface {
 	CreateAccount(ctx context.Context, r AccountRequest) (Account, error)
 	AccountLink(ctx context.Context, r LinkRequest) (Link, error)
 	AccountStatus(ctx context.Context, id string) (Account, error)
+	// PaidWith is the instrument that paid; unknown where the processor has no fingerprint
+	// of it (a wallet, a voucher).
+	PaidWith(ctx context.Context, paymentID string) (Instrument, error)
+	// PaidOutTo are the instruments a payout account is paid out to; none before its
+	// operator named one.
+	PaidOutTo(ctx context.Context, accountID string) ([]Instrument, error)
 }
 
 // AttemptKey is the idempotency key a processor gets: the permanent key, marked by the

@@ -229,6 +229,8 @@ func (x *Exchange) payoutReady(ctx context.Context, _ *http.Request, body []byte
 	var in struct {
 		MakerID string `json:"maker_id"`
 		Ready   *bool  `json:"ready"`
+		// Bank names the account payouts go to: one name, one instrument.
+		Bank string `json:"bank"`
 	}
 	if err := read(body, &in); err != nil {
 		return nil, err
@@ -236,7 +238,7 @@ func (x *Exchange) payoutReady(ctx context.Context, _ *http.Request, body []byte
 	if in.MakerID == "" || in.Ready == nil {
 		return nil, bad(`Send {"maker_id":"…","ready":true}.`)
 	}
-	if err := x.Payments.SetReady(in.MakerID, *in.Ready); err != nil {
+	if err := x.Payments.SetReadyWith(in.MakerID, *in.Ready, in.Bank); err != nil {
 		return nil, devError{404, "not found", err.Error()}
 	}
 	_, err := x.Runner.Settle(ctx)
@@ -247,11 +249,13 @@ func (x *Exchange) completeCheckout(ctx context.Context, _ *http.Request, body [
 	var in struct {
 		CheckoutID string `json:"checkout_id"`
 		Result     string `json:"result"`
+		// Card names what pays, instead of the person's own card.
+		Card string `json:"card"`
 	}
 	if err := read(body, &in); err != nil {
 		return nil, err
 	}
-	if err := x.Payments.Complete(in.CheckoutID, pay.CheckoutStatus(in.Result)); err != nil {
+	if err := x.Payments.CompleteWith(in.CheckoutID, pay.CheckoutStatus(in.Result), in.Card); err != nil {
 		if errors.Is(err, simulated.ErrClosed) {
 			return nil, devError{409, "checkout_closed", "That checkout is not open any more."}
 		}

@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"a refusal is remembered and a new attempt is free", refusals},
 		{"no more leaves a payment than came in", conserved},
 		{"an account is ready when it is reported so", ready},
+		{"an instrument has one fingerprint, and two have two", instruments},
 	}
 	for _, c := range stateless {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
@@ -343,5 +344,37 @@ func ready(t *testing.T, s Subject) {
 		if got := must[pay.Account](t)(s.Processor.AccountStatus(t.Context(), a.ID)); got.Ready() != want || got.MakerID != "m1" {
 			t.Errorf("status %+v, want ready: %v", got, want)
 		}
+	}
+}
+
+func instruments(t *testing.T, s Subject) {
+	one, again := fund(t, s, "checkout/1", 1000), fund(t, s, "checkout/2", 500)
+	account := onboard(t, s, "m1")
+	card := must[pay.Instrument](t)(s.Processor.PaidWith(t.Context(), one))
+	if !card.Known() || card != must[pay.Instrument](t)(s.Processor.PaidWith(t.Context(), again)) {
+		t.Error("one person's card has two fingerprints")
+	}
+	banks := must[[]pay.Instrument](t)(s.Processor.PaidOutTo(t.Context(), account))
+	if len(banks) != 1 || !banks[0].Known() || banks[0] == card {
+		t.Errorf("%d instruments of an account, one is a stranger's card: %v", len(banks), len(banks) > 0 && banks[0] == card)
+	}
+	other := onboard(t, s, "m2")
+	if b := must[[]pay.Instrument](t)(s.Processor.PaidOutTo(t.Context(), other)); len(b) != 1 || b[0] == banks[0] {
+		t.Error("two agents are paid out to one account")
+	}
+	empty := must[pay.Account](t)(s.Processor.CreateAccount(t.Context(), pay.AccountRequest{Key: "account/m3", MakerID: "m3"}))
+	if b := must[[]pay.Instrument](t)(s.Processor.PaidOutTo(t.Context(), empty.ID)); len(b) != 0 {
+		t.Errorf("an account nobody filled in is paid out to %d", len(b))
+	}
+	_, err := s.Processor.PaidWith(t.Context(), "pi_unknown")
+	refusedWith(t, err, pay.NotFound)
+	_, err = s.Processor.PaidOutTo(t.Context(), "acct_unknown")
+	refusedWith(t, err, pay.NotFound)
+	ok(t, s.Control.Fail(2, false))
+	if _, err := s.Processor.PaidWith(t.Context(), one); !errors.Is(err, pay.ErrUnavailable) {
+		t.Errorf("a failed read: %v", err)
+	}
+	if _, err := s.Processor.PaidOutTo(t.Context(), account); !errors.Is(err, pay.ErrUnavailable) {
+		t.Errorf("a failed read: %v", err)
 	}
 }

@@ -25,7 +25,7 @@ func (p *Processor) CreateCheckout(ctx context.Context, r pay.CheckoutRequest) (
 			ends = now.Add(pay.CheckoutLife)
 		}
 		c := checkout{ID: id, URL: p.opts.BaseURL + CheckoutPath + id, Status: pay.Open, Amount: r.AmountCents, Refs: r.Refs, ExpiresAt: ends,
-			What: r.Description, Success: r.SuccessURL, Cancel: r.CancelURL}
+			What: r.Description, Success: r.SuccessURL, Cancel: r.CancelURL, Card: cardOf(r.CustomerEmail, id)}
 		p.s.Checkouts[id] = c
 		p.s.Open = append(p.s.Open, id)
 		return c, nil

@@ -1,6 +1,7 @@
 package simulated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -125,8 +126,15 @@ func (p *Processor) control(do func(now time.Time) error) error {
 	return p.save()
 }
 
-// Complete ends an open checkout as Paid, Failed or Expired, as a person or time would.
+// Complete ends an open checkout as Paid, Failed or Expired, as a person or time would. It is
+// paid with the person's own card.
 func (p *Processor) Complete(checkoutID string, result pay.CheckoutStatus) error {
+	return p.CompleteWith(checkoutID, result, "")
+}
+
+// CompleteWith is Complete with a card by its name, "" for the person's own. What has one
+// name has one fingerprint, be it a card or a bank account.
+func (p *Processor) CompleteWith(checkoutID string, result pay.CheckoutStatus, card string) error {
 	return p.control(func(now time.Time) error {
 		c, ok := p.s.Checkouts[checkoutID]
 		if !ok {
@@ -138,7 +146,7 @@ func (p *Processor) Complete(checkoutID string, result pay.CheckoutStatus) error
 		switch result {
 		case pay.Paid:
 			c.PaymentID = p.id("pi")
-			p.s.Payments[c.PaymentID] = payment{Amount: c.Amount}
+			p.s.Payments[c.PaymentID] = payment{Amount: c.Amount, Card: cmp.Or(card, c.Card)}
 			p.s.Balance += c.Amount
 			p.end(c, pay.Paid, pay.CheckoutCompleted, now)
 		case pay.Failed:
@@ -155,6 +163,12 @@ func (p *Processor) Complete(checkoutID string, result pay.CheckoutStatus) error
 // SetReady reports the agent's payout account ready or not. An agent without an account
 // gets one, as if its operator had come by another door.
 func (p *Processor) SetReady(makerID string, ready bool) error {
+	return p.SetReadyWith(makerID, ready, "")
+}
+
+// SetReadyWith is SetReady with the bank account that payouts go to from now on, by its name;
+// "" leaves it, or is the operator's own where there was none.
+func (p *Processor) SetReadyWith(makerID string, ready bool, bank string) error {
 	if makerID == "" {
 		return fmt.Errorf("%w: no agent is named", ErrControl)
 	}
@@ -164,6 +178,7 @@ func (p *Processor) SetReady(makerID string, ready bool) error {
 			a = p.open(makerID)
 		}
 		a.Ready = ready
+		a.Bank = cmp.Or(bank, a.bankOr(ready))
 		p.s.Accounts[a.ID] = a
 		told := a.port()
 		p.tell(pay.Event{Type: pay.AccountUpdated, CreatedAt: now, Account: &told})

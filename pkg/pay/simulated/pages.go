@@ -73,6 +73,7 @@ func (p *Processor) FinishOnboarding(link string) error {
 			return fmt.Errorf("%w: the address was used or is too old", ErrClosed)
 		}
 		a.Ready = true
+		a.Bank = a.bankOr(true)
 		p.s.Accounts[a.ID] = a
 		d.Expires = now
 		p.s.Links[link] = d

@@ -56,6 +56,8 @@ type checkout struct {
 	What      string             `json:"what,omitempty"`
 	Success   string             `json:"success_url,omitempty"`
 	Cancel    string             `json:"cancel_url,omitempty"`
+	// Card is the instrument that pays unless another is named.
+	Card string `json:"card,omitempty"`
 }
 
 func (c checkout) port() pay.Checkout {
@@ -65,9 +67,10 @@ func (c checkout) port() pay.Checkout {
 
 // payment is the money of a paid checkout: amount is never less than what left of it.
 type payment struct {
-	Amount      int64 `json:"amount_cents"`
-	Refunded    int64 `json:"refunded_cents"`
-	Transferred int64 `json:"transferred_cents"`
+	Amount      int64  `json:"amount_cents"`
+	Refunded    int64  `json:"refunded_cents"`
+	Transferred int64  `json:"transferred_cents"`
+	Card        string `json:"card,omitempty"`
 }
 
 func (p payment) left() int64 { return p.Amount - p.Refunded - p.Transferred }
@@ -101,6 +104,7 @@ type account struct {
 	ID      string `json:"id"`
 	MakerID string `json:"maker_id"`
 	Ready   bool   `json:"ready"`
+	Bank    string `json:"bank,omitempty"` // where payouts go; "" until it was first ready
 }
 
 func (a account) port() pay.Account {

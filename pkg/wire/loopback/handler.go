@@ -60,6 +60,7 @@ func Handler(p Ports) http.Handler {
 		}
 		return out, err
 	})
+	p.instruments(mux)
 	p.blobs(mux)
 	return mux
 }
