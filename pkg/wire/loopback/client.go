@@ -105,22 +105,6 @@ func (c processor) AccountStatus(ctx context.Context, id string) (pay.Account, e
 	return call[pay.Account](ctx, c.Client, "pay/account-status", id)
 }
 
-// PaidWith implements pay.Processor. An instrument has no JSON form, so its fingerprint goes
-// by itself.
-func (c processor) PaidWith(ctx context.Context, paymentID string) (pay.Instrument, error) {
-	f, err := call[string](ctx, c.Client, "pay/paid-with", paymentID)
-	return pay.InstrumentOf(f), err
-}
-
-// PaidOutTo implements pay.Processor.
-func (c processor) PaidOutTo(ctx context.Context, accountID string) (out []pay.Instrument, err error) {
-	list, err := call[[]string](ctx, c.Client, "pay/paid-out-to", accountID)
-	for _, f := range list {
-		out = append(out, pay.InstrumentOf(f))
-	}
-	return out, err
-}
-
 type store struct{ *Client }
 
 // The calls of a blob store beyond a key.

@@ -49,17 +49,6 @@ func Handler(p Ports) http.Handler {
 		f.Value, f.Found, err = p.Payments.FindTransfer(ctx, l.Key, l.Of)
 		return f, err
 	})
-	free(mux, p, "paid-with", func(ctx context.Context, paymentID string) (string, error) {
-		i, err := p.Payments.PaidWith(ctx, paymentID)
-		return i.Fingerprint(), err
-	})
-	free(mux, p, "paid-out-to", func(ctx context.Context, accountID string) (out []string, err error) {
-		list, err := p.Payments.PaidOutTo(ctx, accountID)
-		for _, i := range list {
-			out = append(out, i.Fingerprint())
-		}
-		return out, err
-	})
 	p.instruments(mux)
 	p.blobs(mux)
 	return mux
