@@ -68,6 +68,14 @@ type Options struct {
 	Kind     string   // KindURL or KindRepo; "" is KindURL
 }
 
+// Transfers says whether archives may be fetched from a host.
+func (o Options) Transfers(host string) bool {
+	if o.Transfer == nil {
+		return transfer().hosts(host)
+	}
+	return setOf(o.Transfer).hosts(host)
+}
+
 // Verdict is what the gate says of one address.
 type Verdict struct {
 	Status string // OK, Rejected or Held

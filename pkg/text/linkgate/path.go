@@ -115,11 +115,7 @@ func (a *address) downloads(o Options) *problem {
 		if len(e) == 0 || !archives()[e[0]] {
 			continue
 		}
-		allowed := transfer()
-		if o.Transfer != nil {
-			allowed = setOf(o.Transfer)
-		}
-		if !allowed.hosts(a.host) {
+		if !o.Transfers(a.host) {
 			return &problem{ReasonDirectDownload, "The link downloads an archive. Deliver it as a file, or put it on a host of the transfer list."}
 		}
 	}
