@@ -37,6 +37,9 @@ func (v *visit) fetch(ctx context.Context, g linkgate.Verdict) (next string, bad
 		return "", held(linkprobe.ReasonUnreadable, "The link's server sends its page in a form that was not asked for.")
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, linkprobe.MaxBody))
+	if err == nil {
+		err = ctx.Err() // a body may seem to end as it is given up
+	}
 	if err != nil {
 		return "", failure(ctx, err)
 	}
