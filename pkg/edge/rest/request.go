@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -22,8 +23,10 @@ const (
 )
 
 var (
-	errQuery = fault.New(fault.BadRequest, "invalid_query", "The query string is not well formed.")
-	errCut   = fault.New(fault.BadRequest, "body_incomplete", "The body ended before it was complete.")
+	errQuery  = fault.New(fault.BadRequest, "invalid_query", "The query string is not well formed.")
+	errCut    = fault.New(fault.BadRequest, "body_incomplete", "The body ended before it was complete.")
+	errUpload = fault.New(fault.TooLarge, "use_upload_url", "This file is too large for the call itself. Announce it there as JSON "+
+		"{filename, content_type, size_bytes, sha256}, PUT its bytes to the upload_url, then send the upload_id.")
 	errCoded = fault.BadMediaType.Say("Send the body as it is, without a Content-Encoding.")
 	errCross = fault.New(fault.Forbidden, "cross_origin", "A page of another site may not make this call with your session.")
 )
@@ -82,6 +85,9 @@ func (c *exchange) body(req *op.Request) error {
 	if r.ContentLength > limit {
 		return fault.BodyTooLarge.With("limit_bytes", limit)
 	}
+	if streamed && c.carries(req.ContentType) < r.ContentLength {
+		return errUpload.With("limit_bytes", c.h.opt.DirectBytes).FixedBy(o.Method + " " + o.Path)
+	}
 	if e := c.header("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return errCoded
 	}
@@ -95,6 +101,22 @@ func (c *exchange) body(req *op.Request) error {
 	}
 	req.Body = b
 	return nil
+}
+
+// multipartOverhead is what a form may add to its file, in bytes.
+const multipartOverhead = 64 << 10
+
+// carries is how many bytes a streamed body may have here, where its operation has another
+// way for longer ones.
+func (c *exchange) carries(contentType string) int64 {
+	direct := c.h.opt.DirectBytes
+	switch {
+	case direct == 0 || !c.route.op.Touches.Has(op.Blobs):
+		return math.MaxInt64
+	case strings.HasPrefix(strings.ToLower(strings.TrimSpace(contentType)), "multipart/"):
+		return direct + multipartOverhead
+	}
+	return direct
 }
 
 // streamOf bounds a body; one that can begin again, as those in memory can, still can: an

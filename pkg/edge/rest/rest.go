@@ -40,6 +40,10 @@ type Options struct {
 	// Tally, when set, makes a context that counts a call's costs, and returns what it
 	// counted as fields of the log line.
 	Tally func(ctx context.Context) (context.Context, func() []slog.Attr)
+	// DirectBytes bounds a file that comes as the body of an operation that touches blobs,
+	// where the way to it carries no more; longer ones are told to use an upload address
+	// (surface.md 7). 0 leaves it to the operation.
+	DirectBytes int64
 	// Fallback serves what no operation claims: pages, static files, other doors. Nil
 	// answers 404. It never sees paths below APIPrefix.
 	Fallback http.Handler
