@@ -86,7 +86,7 @@ var Update = op.Declare(op.Meta{
 }, update)
 
 // ZoneChanged is the kind of the timer by which a new time zone tells the group whose
-// mornings are the person's to time them anew. Its subject is the person.
+// mornings are the person's to time them anew. Its subject is the person's id, a # and an id of the change.
 const ZoneChanged = "person.zone-changed"
 
 // mornings is the group whose clocks follow the person's mornings.
@@ -102,7 +102,7 @@ func update(c *op.Call, in ProfileIn) (Profile, error) {
 	}
 	if in.Timezone != nil && *in.Timezone != p.Timezone {
 		p.Timezone, p.ZoneSince = *in.Timezone, c.Now
-		c.ArmIn(mornings, ZoneChanged, p.ID, c.Now)
+		c.ArmIn(mornings, ZoneChanged, p.ID+"#"+c.NewID(), c.Now)
 	}
 	if in.Phone.Sent {
 		p.Phone = ""

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"guildhall/pkg/account"
@@ -56,10 +57,11 @@ func release(c *op.Call, t op.Fired) error {
 }
 
 // moved looks at everything a person still receives, after its time zone changed: the next
-// piece may be due earlier now. A page at a time; its subject names the person, and the timed
-// delivery the page begins behind.
+// piece may be due earlier now. A page at a time: its subject names the person, and the timed
+// delivery the page begins behind; what follows a # tells changes of one moment apart.
 func moved(c *op.Call, t op.Fired) error {
-	person, after := drip.Names(t.Subject)
+	of, change, _ := strings.Cut(t.Subject, "#")
+	person, after := drip.Names(of)
 	ids, more, err := drip.LiveOf(c, person, after)
 	if err != nil {
 		return err
@@ -81,7 +83,7 @@ func moved(c *op.Call, t op.Fired) error {
 		}
 	}
 	if more {
-		c.Arm(account.ZoneChanged, drip.Subject(person, ids[len(ids)-1]), c.Now)
+		c.Arm(account.ZoneChanged, drip.Subject(person, ids[len(ids)-1])+"#"+change, c.Now)
 	}
 	return nil
 }

@@ -274,6 +274,9 @@ func (x *Exchange) Advance(d time.Duration) int {
 	return fired
 }
 
+// Skip moves the clock and fires nothing: time in which no job ran.
+func (x *Exchange) Skip(d time.Duration) { x.set(x.Now().Add(d)) }
+
 // Settle fires what is due now.
 func (x *Exchange) Settle() int { x.T.Helper(); return x.Advance(0) }
 
