@@ -116,7 +116,7 @@ func listen(ctx context.Context, s serveFlags, cfg config.Config, dir string, ou
 	address := "http://" + l.Addr().String()
 	base := firstOf(s.baseURL, cfg.BaseURL, address)
 	x, err := wire.Open(ctx, wire.Options{Dir: dir, Exclusive: true, Table: store, BaseURL: strings.TrimSuffix(base, "/"), Dev: s.dev, Tips: cfg.Tips,
-		Keys: wire.KeysOf(keys), Log: log, Mail: cfg.Mail, SMS: cfg.SMS, Files: filesOf(cfg), AWS: cfg.AWS})
+		Keys: wire.KeysOf(keys), Log: log, Mail: cfg.Mail, SMS: cfg.SMS, Links: cfg.Links, Files: filesOf(cfg), AWS: cfg.AWS})
 	if err != nil {
 		l.Close()
 		return err

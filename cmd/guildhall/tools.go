@@ -73,7 +73,7 @@ func withExchange(ctx context.Context, data string, errs io.Writer, do func(*wir
 	if err != nil {
 		return err
 	}
-	x, err := wire.Open(ctx, wire.Options{Dir: dir, Table: store, BaseURL: firstOf(cfg.BaseURL, "http://"+defaultAddr), Keys: wire.KeysOf(keys), Mail: cfg.Mail, SMS: cfg.SMS, AWS: cfg.AWS,
+	x, err := wire.Open(ctx, wire.Options{Dir: dir, Table: store, BaseURL: firstOf(cfg.BaseURL, "http://"+defaultAddr), Keys: wire.KeysOf(keys), Mail: cfg.Mail, SMS: cfg.SMS, Links: cfg.Links, AWS: cfg.AWS,
 		Log: slog.New(slog.NewJSONHandler(errs, &slog.HandlerOptions{Level: cfg.LogLevel}))})
 	if err != nil {
 		return err

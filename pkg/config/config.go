@@ -27,6 +27,8 @@ const (
 	None      Kind = "none"      // texts
 	Simulated Kind = "simulated" // payments
 	Stripe    Kind = "stripe"    // payments
+	Off       Kind = "off"       // links
+	Probe     Kind = "probe"     // links
 )
 
 // Service is an AWS service the exchange calls.
@@ -111,6 +113,12 @@ type Payments struct {
 	WebhookSecrets []Secret
 }
 
+// Links says whether the link gate asks the net about links.
+type Links struct {
+	Kind      Kind   // Off, Probe
+	Bootstrap string // of Probe: the URL that lists the registries' servers; empty: IANA's
+}
+
 // AWS is what AWS's own variables say.
 type AWS struct {
 	Region          string
@@ -137,6 +145,7 @@ type Config struct {
 	Mail     Mail
 	SMS      Kind // Box, SNS, None
 	Payments Payments
+	Links    Links
 	Keys     Secret // the JSON of keys.json; empty: LoadKeys uses the file
 	Tips     bool
 	BaseURL  string // empty: the address served on
@@ -153,7 +162,7 @@ const boxSender = "Guildhall <guildhall@localhost.localdomain>"
 func FromEnv(getenv func(string) string) (Config, error) {
 	c := Config{
 		Store: Store{Kind: File, Dir: "data"}, Queue: Queue{Kind: Memory}, Mail: Mail{Kind: Box},
-		Payments: Payments{Kind: Simulated}, Tips: true, AWS: AWS{endpoints: map[Service]string{}}, given: map[string]bool{},
+		Payments: Payments{Kind: Simulated}, Links: Links{Kind: Off}, Tips: true, AWS: AWS{endpoints: map[Service]string{}}, given: map[string]bool{},
 	}
 	var errs []error
 	for _, v := range variables() {

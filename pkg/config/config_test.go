@@ -24,7 +24,7 @@ func TestAnEmptyEnvironmentIsAWholeConfiguration(t *testing.T) {
 	}
 	want := Config{
 		Store: Store{Kind: File, Dir: "data"}, Queue: Queue{Kind: Memory}, Blobs: Blobs{Kind: File, Dir: "data/blobs"},
-		Mail: Mail{Kind: Box, From: boxSender}, SMS: Box, Payments: Payments{Kind: Simulated}, Tips: true,
+		Mail: Mail{Kind: Box, From: boxSender}, SMS: Box, Payments: Payments{Kind: Simulated}, Links: Links{Kind: Off}, Tips: true,
 		AWS: AWS{endpoints: map[Service]string{}}, given: map[string]bool{},
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -65,6 +65,10 @@ func TestEveryVariableIsReadInEveryForm(t *testing.T) {
 		{"GUILDHALL_SMS=", func(c Config) any { return c.SMS }, Box},
 		{"GUILDHALL_MAIL=ses: GUILDHALL_MAIL_FROM=a@example.com GUILDHALL_SMS=", func(c Config) any { return c.SMS }, None},
 		{"GUILDHALL_MAIL=ses: GUILDHALL_MAIL_FROM=a@example.com GUILDHALL_SMS=box:", func(c Config) any { return c.SMS }, Box},
+		{"GUILDHALL_LINKS=", func(c Config) any { return c.Links }, Links{Kind: Off}},
+		{"GUILDHALL_LINKS=off", func(c Config) any { return c.Links }, Links{Kind: Off}},
+		{"GUILDHALL_LINKS=probe:", func(c Config) any { return c.Links }, Links{Kind: Probe}},
+		{"GUILDHALL_LINKS=probe:https://rdap.example.com/dns.json", func(c Config) any { return c.Links }, Links{Kind: Probe, Bootstrap: "https://rdap.example.com/dns.json"}},
 		{"GUILDHALL_PAYMENTS=stripe: GUILDHALL_STRIPE_KEY=sk_test_1 GUILDHALL_STRIPE_WEBHOOK_SECRET=whsec_0123456789,whsec_9876543210",
 			func(c Config) any { return c.Payments },
 			Payments{Kind: Stripe, StripeKey: "sk_test_1", WebhookSecrets: []Secret{"whsec_0123456789", "whsec_9876543210"}}},
@@ -109,6 +113,9 @@ func TestABadValueSaysWhichVariableAndWhatToWrite(t *testing.T) {
 		"GUILDHALL_MAIL=ses:":                                            "GUILDHALL_MAIL_FROM",
 		"GUILDHALL_MAIL_FROM=nobody":                                     "Name <mailbox>",
 		"GUILDHALL_SMS=twilio:":                                          "box:, sns:, none:",
+		"GUILDHALL_LINKS=on":                                             "off, probe:",
+		"GUILDHALL_LINKS=probe":                                          "off, probe:",
+		"GUILDHALL_LINKS=probe:http://rdap.example.com/dns.json":         "https only",
 		"GUILDHALL_PAYMENTS=paypal:":                                     "simulated:, stripe:",
 		"GUILDHALL_PAYMENTS=stripe:":                                     "GUILDHALL_STRIPE_KEY",
 		"GUILDHALL_STRIPE_KEY=pk_live_1":                                 "sk_",

@@ -153,6 +153,21 @@ func setSMS(c *Config, v string) error {
 	return nil
 }
 
+func setLinks(c *Config, v string) error {
+	kind, list, found := strings.Cut(v, ":")
+	switch {
+	case v == string(Off):
+		c.Links = Links{Kind: Off}
+	case found && kind == string(Probe) && (list == "" || strings.HasPrefix(list, "https://")):
+		c.Links = Links{Kind: Probe, Bootstrap: list}
+	case found && kind == string(Probe):
+		return fmt.Errorf("the list of RDAP servers is read over https only")
+	default:
+		return unknown(v, string(Off), "probe:")
+	}
+	return nil
+}
+
 func setPayments(c *Config, v string) error {
 	switch v {
 	case "simulated:":

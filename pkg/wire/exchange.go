@@ -18,6 +18,7 @@ import (
 	"guildhall/pkg/edge/jobs"
 	"guildhall/pkg/edge/rest"
 	"guildhall/pkg/id"
+	"guildhall/pkg/linkprobe"
 	"guildhall/pkg/mail/box"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/op"
@@ -51,6 +52,8 @@ type Options struct {
 	// keeps them in the box.
 	SMS config.Kind
 	AWS config.AWS
+	// Links says whether the link gate asks the net; the zero value asks nobody.
+	Links config.Links
 	// Files says where files are kept, with AWS for S3; the zero value keeps them in Dir.
 	Files config.Blobs
 	// Exclusive refuses a directory that another server uses already.
@@ -82,8 +85,9 @@ type Exchange struct {
 	Payments *simulated.Processor
 
 	letters outbox.Letters
-	texts   sms.Sender // nil: none leave
-	purge   *purge     // nil where the store deletes old uploads itself
+	prober  linkprobe.Prober // nil: nobody is asked about links
+	texts   sms.Sender       // nil: none leave
+	purge   *purge           // nil where the store deletes old uploads itself
 	signer  blob.Signer
 	close   []func() error
 }
@@ -165,6 +169,7 @@ func (x *Exchange) openPorts(ctx context.Context) (err error) {
 	if x.texts, err = x.phones(); err != nil {
 		return err
 	}
+	x.prober = proberOf(x.Links, x.Clock.Now)
 	x.Payments, err = simulated.New(simulated.Options{Clock: x.Clock.Now, BaseURL: x.BaseURL, WebhookSecret: x.Keys.WebhookSecrets[0],
 		NewID: newID, Storage: pays})
 	x.Queues = memqueue.New(memqueue.Options{Clock: x.Clock.Now})
@@ -220,6 +225,9 @@ func (x *Exchange) ports(ctx context.Context, t op.Touch) context.Context {
 	}
 	if t.Has(op.Texts) && x.texts != nil {
 		ctx = textbox.With(ctx, x.texts)
+	}
+	if t.Has(op.Links) && x.prober != nil {
+		ctx = linkprobe.With(ctx, x.prober)
 	}
 	return ctx
 }

@@ -30,7 +30,7 @@ func opened(t *testing.T, lines ...string) *Exchange {
 	if err := Served(cfg.InMemory()); err != nil {
 		t.Fatal(err)
 	}
-	x, err := Open(t.Context(), Options{Mail: cfg.Mail, SMS: cfg.SMS, AWS: cfg.AWS, BaseURL: "http://127.0.0.1:8080",
+	x, err := Open(t.Context(), Options{Mail: cfg.Mail, SMS: cfg.SMS, Links: cfg.Links, AWS: cfg.AWS, BaseURL: "http://127.0.0.1:8080",
 		Keys: Keys{Uploads: [][]byte{[]byte("a key of this test, 32 bytes long")}, WebhookSecrets: []string{"whsec_test"}}})
 	if err != nil {
 		t.Fatal(err)

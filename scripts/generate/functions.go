@@ -31,6 +31,7 @@ var links = []struct {
 	{op.Payments, "guildhall/pkg/wire/stripepay"},
 	{op.Mail, "guildhall/pkg/wire/sesmail"},
 	{op.Texts, "guildhall/pkg/wire/snstext"},
+	{op.Links, "guildhall/pkg/wire/webprobe"},
 }
 
 // generator holds what the files are made from and the files made so far.

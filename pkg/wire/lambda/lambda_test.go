@@ -239,6 +239,31 @@ func TestAFunctionOffersTextsOnlyWhereTheyLeave(t *testing.T) {
 	}
 }
 
+// A function that judges links starts without the net unless it is switched on, and not without the adapter when it is.
+func TestAFunctionAsksAboutLinksOnlyWhereItIsSwitchedOn(t *testing.T) {
+	before := adapters
+	defer func() { adapters = before }()
+	type mark struct{}
+	Provide(op.Links, config.Probe, func(Opening) (Port, error) {
+		return func(ctx context.Context) context.Context { return context.WithValue(ctx, mark{}, true) }, nil
+	})
+	for change, want := range map[string]bool{"GUILDHALL_LINKS=": false, "GUILDHALL_LINKS=off": false, "GUILDHALL_LINKS=probe:": true} {
+		p, _ := open(t, environment("http://127.0.0.1:1", change))
+		e, _, err := p.engine(op.Links)
+		if err != nil {
+			t.Fatalf("%s: %v", change, err)
+		}
+		if has := e.Ports(t.Context(), op.Links).Value(mark{}) != nil; has != want {
+			t.Errorf("%s: linked %v, want %v", change, has, want)
+		}
+	}
+	adapters = before
+	p, _ := open(t, environment("http://127.0.0.1:1", "GUILDHALL_LINKS=probe:"))
+	if _, _, err := p.engine(op.Links); err == nil || !strings.Contains(err.Error(), "wire/webprobe") {
+		t.Errorf("a function without its adapter started: %v", err)
+	}
+}
+
 func TestASweepAnswersWhichMessagesComeBack(t *testing.T) {
 	c := newCloud(t)
 	p, _ := open(t, environment(c.URL))

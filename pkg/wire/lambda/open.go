@@ -55,6 +55,7 @@ var ports = []struct {
 	{op.Blobs, "GUILDHALL_BLOBS", "wire/s3blobs", func(c config.Config) config.Kind { return c.Blobs.Kind }},
 	{op.Payments, "GUILDHALL_PAYMENTS", "wire/stripepay", func(c config.Config) config.Kind { return c.Payments.Kind }},
 	{op.Mail, "GUILDHALL_MAIL", "wire/sesmail", func(c config.Config) config.Kind { return c.Mail.Kind }},
+	{op.Links, "GUILDHALL_LINKS", "wire/webprobe", func(c config.Config) config.Kind { return c.Links.Kind }},
 	{op.Texts, "GUILDHALL_SMS", "wire/snstext", func(c config.Config) config.Kind { return c.SMS }},
 }
 
@@ -93,7 +94,7 @@ func (p *process) engine(touches op.Touch) (*op.Engine, queue.Queue, error) {
 }
 
 // texts tells whether text messages leave: through SNS, or into the box of the runner that
-// such a build is for. They are the one port a function starts without.
+// such a build is for. They and links are the ports a function starts without.
 func (p *process) texts() bool {
 	return p.cfg.SMS == config.SNS || p.cfg.SMS == config.Box && find(op.Texts, config.Box) != nil
 }
@@ -120,7 +121,7 @@ func (p *process) queue() (*sqs.Queue, error) {
 func (p *process) ports(touches op.Touch, keys config.Keys) (func(context.Context, op.Touch) context.Context, error) {
 	opened := map[op.Touch]Port{}
 	for _, want := range ports {
-		if !touches.Has(want.touch) || want.touch == op.Texts && !p.texts() {
+		if !touches.Has(want.touch) || want.touch == op.Texts && !p.texts() || want.touch == op.Links && p.cfg.Links.Kind != config.Probe {
 			continue
 		}
 		kind := want.kind(p.cfg)
