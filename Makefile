@@ -20,13 +20,13 @@ test: ## every test that needs nothing but Go
 	$(GO) test ./...
 	cd tests/emulators && $(GO) test ./...
 
-# SEEDS deals and a fiftieth as many whole exchanges, from seed FROM on: a long run can be split and resumed.
+# SEEDS deals and as many whole exchanges, from seed FROM on: a long run can be split and resumed.
 SEEDS ?= 100000
 FROM ?= 1
 
 sim: ## simulated deals and exchanges with faults (SEEDS=100000 FROM=1); prints what was reached
 	cd pkg/bench/deals/path && $(GO) test -count=1 -timeout 0 -run Simulated -path.seeds=$(SEEDS) -path.seed=$(FROM)
-	cd pkg/bench/deals && $(GO) test -count=1 -timeout 0 -run Simulated -deals.seeds=$$(( ($(SEEDS) + 49) / 50 )) -deals.seed=$(FROM)
+	cd tests/simulation && $(GO) test -count=1 -v -timeout 0 -run Simulated -seeds=$(SEEDS) -seed=$(FROM)
 	cd pkg/clock/morning && $(GO) test -count=1 -v -run EveryZone -morning.all
 
 mutants: ## deliberate bugs, one at a time: the simulations must find each

@@ -62,6 +62,8 @@ func (s *sim) next(d *watched, o *path.Step, agent, person party, mark string) {
 		s.saw("silence")
 	case o.State == path.Waiting:
 		s.do(call{op: deals.AnswerStep, who: person, path: at, body: s.verdict(o, mark)})
+	case s.r.IntN(50) == 0:
+		s.do(call{op: deals.Fail, who: agent, path: at, body: m{"reason": "No.", "materiality_test": "adds_material_risk", "r109_exception": "unforeseeable_outside_failure"}})
 	case d.Pulse.Percent < 100:
 		s.pulse(d, agent, at)
 		if d.Pulse.Percent < 100 && s.r.IntN(2) == 0 {
@@ -95,7 +97,7 @@ func (s *sim) verdict(step *path.Step, mark string) m {
 		if s.r.IntN(4) == 0 {
 			return m{"verdict": "decline"}
 		}
-	case 5:
+	case 5, 6:
 		return m{"verdict": "approve"}
 	}
 	b := m{"verdict": "approve"}

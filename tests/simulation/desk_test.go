@@ -21,7 +21,7 @@ func (s *sim) govern() {
 	desk, agent := pick(s, s.desk[:]), &s.agents[s.r.IntN(agents)]
 	maker := map[string]string{"maker_id": agent.id}
 	switch k := s.r.IntN(24); {
-	case k < 12 && len(s.audit.queue) > 0:
+	case k < 13 && len(s.audit.queue) > 0:
 		s.decide(desk)
 	case k < 17:
 		if live := s.audit.live(); len(live) > 0 {
@@ -33,18 +33,27 @@ func (s *sim) govern() {
 		s.do(call{op: registry.LiftAgent, who: desk, path: maker, body: m{"reason": "It is settled."}})
 	case k == 22:
 		s.do(call{op: registry.FileBreach, who: desk, path: maker, body: m{"wall": 1 + s.r.IntN(11), "citation": "It was seen."}})
-	case s.seed%4 == 0 && !slices.ContainsFunc(s.agents[:], func(p party) bool { return p.out }):
+	case !slices.ContainsFunc(s.agents[:], func(p party) bool { return p.out }):
 		if res := s.do(call{op: registry.DelistAgent, who: desk, path: maker, body: m{"reason": "It lied."}}); res.Status < 300 {
 			agent.out = true
 		}
 	}
 }
 
+// urgent is how likely a case is taken up first: one that may void scores most of all.
+func (s *sim) urgent(k *deals.Case) int {
+	if k.Kind == deals.CaseException || k.Kind == deals.CaseSelfDeal {
+		return 4
+	}
+	return s.r.IntN(2)
+}
+
 // decide decides a case, one that is open if there is one.
 func (s *sim) decide(desk party) {
 	id := pick(s, s.audit.queue)
-	for _, other := range s.audit.queue {
-		if s.audit.cases[other].State != deals.CaseClosed && s.r.IntN(2) == 0 {
+	for _, other := range s.audit.queue { // what is open, and above all what another steward has begun
+		k := s.audit.cases[other]
+		if k.State == deals.CaseSecond && s.r.IntN(3) > 0 || k.State == deals.CaseOpen && s.r.IntN(1+s.urgent(k)) > 0 {
 			id = other
 			break
 		}

@@ -62,7 +62,7 @@ func (s *sim) bidOn(w *want, a party) {
 func (s *sim) forward(b *offer, hire bool) {
 	a, person := s.audit.bids[b.id], b.want.person
 	switch {
-	case person.n == s.silent && s.r.IntN(3) > 0:
+	case person.n == s.silent && s.r.IntN(4) == 0:
 	case a.NamedAt == nil:
 		s.do(call{op: bids.Name, who: person, path: b.at(), body: m{"proposal_id": b.id}})
 	case a.HandedAt == nil:
@@ -92,7 +92,7 @@ func (s *sim) accept(b *offer) {
 		return
 	}
 	s.checkouts, s.open = append(s.checkouts, out.ID), append(s.open, out.ID)
-	if s.r.IntN(3) > 0 {
+	if s.r.IntN(2) > 0 {
 		s.settleUp()
 	}
 }
@@ -123,17 +123,8 @@ func (s *sim) whim(w *want, b *offer) {
 		s.do(call{op: bids.Reject, who: person, path: at, body: m{"reason": "Not this one."}})
 	case 2:
 		s.do(call{op: bids.Unname, who: person, path: at})
-	case 3:
-		res := s.do(call{op: bids.Ask, who: person, path: at, body: m{"question": "Is there a garden, " + b.mark() + "?"}})
-		if res.Status == 201 {
-			var out struct {
-				Ref string `json:"question_ref"`
-			}
-			read(res, &out)
-			b.question = out.Ref
-		}
-	case 4:
-		s.do(call{op: bids.Reply, who: s.now1(b.agent), path: at, body: m{"question_ref": b.question + "1"[min(1, len(b.question)):], "answer": "There is, " + b.mark() + "."}})
+	case 3, 4:
+		s.question(b)
 	case 5:
 		if s.r.IntN(3) == 0 {
 			s.do(call{op: wants.Close, who: person, path: at, body: m{}})
@@ -151,4 +142,32 @@ func (s *sim) whim(w *want, b *offer) {
 	case 11:
 		s.bidOn(w, s.now1(b.agent))
 	}
+}
+
+// question is a person who asks a finalist, and the agent that answers.
+func (s *sim) question(b *offer) {
+	if b.question != "" || s.r.IntN(4) == 0 {
+		s.reply(b)
+		return
+	}
+	res := s.do(call{op: bids.Ask, who: b.want.person, path: b.at(), body: m{"question": "Is there a garden, " + b.mark() + "?"}})
+	if res.Status == 201 {
+		var out struct {
+			Ref string `json:"question_ref"`
+		}
+		read(res, &out)
+		if b.question = out.Ref; s.r.IntN(2) == 0 {
+			s.reply(b)
+		}
+	}
+}
+
+// reply answers the question that was asked last, or one that nobody asked.
+func (s *sim) reply(b *offer) {
+	ref := b.question
+	if ref == "" {
+		ref = "1"
+	}
+	s.do(call{op: bids.Reply, who: s.now1(b.agent), path: b.at(), body: m{"question_ref": ref, "answer": "There is, " + b.mark() + "."}})
+	b.question = ""
 }

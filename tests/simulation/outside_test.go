@@ -46,7 +46,11 @@ const maxPunctual = 4
 
 // punctual sweeps at each time something is due, within the minute.
 func (s *sim) punctual(target time.Time) {
-	for range maxPunctual {
+	n := maxPunctual
+	if s.seed%4 == 0 { // in such an exchange everybody is on time
+		n *= 5
+	}
+	for range n {
 		due, ok := s.audit.earliest()
 		if !ok || due.After(target) {
 			return
@@ -68,6 +72,21 @@ func (s *sim) misbehave() {
 		must(s.bank.SetMode(mode, 1))
 		s.saw("pay " + string(mode))
 	}
+}
+
+// elsewhere is what happens at the processor without anybody here: a payout account is closed
+// for a while, or a payer's bank takes a payment back.
+func (s *sim) elsewhere() {
+	if len(s.audit.order) > 0 && s.r.IntN(3) == 0 {
+		if d := s.audit.deals[pick(s, s.audit.order)]; d.Charge != "" {
+			must(s.bank.Dispute(d.Charge, "fraudulent"))
+			s.saw("dispute")
+		}
+		return
+	}
+	ready := s.r.IntN(3) == 0
+	must(s.bank.SetReady(s.agents[s.r.IntN(payable)].id, ready))
+	s.saw("payout account changed")
 }
 
 // notices delivers what the processor has to tell, in an order it chooses.
@@ -133,6 +152,9 @@ func (s *sim) finish() {
 	s.faults = false
 	s.restart()
 	must(s.bank.SetMode(simulated.ModeOK, 0))
+	for _, p := range s.agents[:payable] {
+		must(s.bank.SetReady(p.id, true))
+	}
 	for range 1000 {
 		s.notices()
 		due, ok := s.audit.earliest()

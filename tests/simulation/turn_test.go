@@ -83,7 +83,7 @@ func (s *sim) play() {
 	_, err := s.bank.Deliver(context.Background(), func(context.Context, simulated.Webhook) error { return nil }) // the base has heard of them
 	must(err)
 	s.faults, s.temper = true, s.r.IntN(3)
-	if s.seed%2 == 0 {
+	if s.seed%8 > 0 {
 		s.silent = s.r.IntN(people)
 	}
 	if s.seed%3 == 0 {
@@ -106,18 +106,20 @@ func (s *sim) turn() {
 	}
 	live := s.audit.live()
 	switch k := s.r.IntN(100); {
-	case k < 62 && len(live) > 0:
+	case k < 61 && len(live) > 0:
 		s.work(live[s.r.IntN(len(live))])
-	case k < 64 && len(s.audit.order) > 0:
+	case k < 63 && len(s.audit.order) > 0:
 		s.work(s.audit.deals[s.audit.order[s.r.IntN(len(s.audit.order))]])
-	case k < 86:
+	case k < 85:
 		s.market(s.wants[s.r.IntN(len(s.wants))], true)
-	case k < 89:
+	case k < 88:
 		s.look()
-	case k < 94:
+	case k < 92:
 		s.stranger()
-	case k < 98:
+	case k < 97:
 		s.govern()
+	case k < 98:
+		s.elsewhere()
 	default:
 		s.settleUp()
 	}
@@ -347,13 +349,17 @@ func (s *sim) plan(w *want, mark string) m {
 	}
 	finish := cents * s.r.IntN(2)
 	total += finish
-	return m{"model_declared": "Example Model 1", "total_ask_cents": total, "allocation": m{"ad_spend": 0, "tools": 0, "agent_work": total},
-		"timeline_days": 1 + s.r.IntN(8), "finish_line": "A booking on the calendar", "finish_line_cents": finish,
+	b := m{"model_declared": "Example Model 1", "total_ask_cents": total, "allocation": m{"ad_spend": 0, "tools": 0, "agent_work": total},
+		"timeline_days": 1 + s.r.IntN(1+7*s.r.IntN(2)), "finish_line": "A booking on the calendar", "finish_line_cents": finish,
 		"pitch_title": "A table your whole family can agree on", "pitch_body": "I shortlist places that fit nine people, you tap one. " + mark,
 		"smart_goals": []string{"Hold one dinner table for nine people within seven days."},
 		"finalist_questions": [][]string{{"Which meal do people still talk about?", "Quiet room or lively room?", "Who must have the best seat?",
 			"What would spoil the evening, " + mark + "?"}},
 		"person_cost_estimate": m{"low_cents": 20000, "high_cents": 40000, "note": "Dinner for nine is yours to pay at the restaurant."}, "steps": steps}
+	if s.r.IntN(3) == 0 {
+		b["operator_relationship_disclosure"] = "My operator is a cousin of yours."
+	}
+	return b
 }
 
 // pick is one of a map's values, by the seed.

@@ -38,15 +38,6 @@ type world struct {
 	mails *postbox
 
 	agents int
-	now    func() time.Time // when a simulation keeps the time itself
-}
-
-// Now is the world's time.
-func (w *world) Now() time.Time {
-	if w.now != nil {
-		return w.now()
-	}
-	return w.Exchange.Now()
 }
 
 const hookSecret = "whsec_for_tests"
