@@ -5,6 +5,7 @@
 // Rows:
 //
 //	bench.DEAL#<id> / ROOT                            a deal: statuses, steps, clocks, money
+//	bench.DEAL#<id> / PAYER                           a keyed hash of the card or bank account that paid
 //	bench.DEAL#<id> / PLAN                            the plan in force when the bid was accepted, frozen
 //	bench.DEAL#<id> / ANSWERS                         the latest answered review: cards and answers
 //	bench.DEAL#<id> / DOC#<receipt id>                the text or document of an outcome
@@ -16,7 +17,6 @@
 //	bench.DEAL#<id> / STEP#<nn>#OUT#<time>#<n>#<id>   the head of an outcome or item
 //	bench.DEAL#<id> / STEP#<nn>#RESP                  the person's answers to a step's blocks
 //	bench.PERSON#<person id> / DEAL#<time>#<id>       a person's deals
-//	bench.PERSON#<person id> / FEED#<time>#<n>#<id>   a notice to a person
 //	bench.TARGET#<target id> / DEAL#<agent id>        an agent's latest deal on a target
 //	bench.TARGET#<target id> / CHECKOUT               the open checkout of a want
 //	bench.CHECKOUT#<id> / ROOT                        a checkout

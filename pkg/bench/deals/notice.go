@@ -43,6 +43,8 @@ var Effects = []op.EffectKind{
 	{Kind: EffectNotice, Touches: op.Mail, Do: sendNotice},
 	{Kind: EffectLook, Touches: op.Payments, Do: lookCheckout, Done: lookedCheckout},
 	{Kind: EffectCancel, Touches: op.Payments, Do: cancelCheckout},
+	{Kind: EffectPayer, Touches: op.Payments, Do: lookPayer, Done: lookedPayer},
+	{Kind: EffectPayout, Touches: op.Payments, Do: lookPayout, Done: lookedPayout},
 }
 
 func sendNotice(c *op.Call, t op.Fired) (any, error) {

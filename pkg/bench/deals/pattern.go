@@ -6,7 +6,6 @@ import (
 
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/deals/path"
-	"guildhall/pkg/bench/record"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 )
@@ -85,8 +84,8 @@ func (x *change) pattern(e *path.Event) error {
 }
 
 // suspect opens a case when the two sides of a new deal look like one: the bid declares a
-// tie, or the person writes from the domain of the agent's company. (The processor tells
-// us nothing by which two payment identities could be compared.)
+// tie, or the person writes from the domain of the agent's company. What paid is compared
+// once the processor was asked.
 func (o *offer) suspect(c *op.Call, d *path.Deal, p *account.Person) error {
 	evidence := map[string]any{}
 	if s := o.body.OperatorDisclosure; s != nil && strings.TrimSpace(*s) != "" {
@@ -98,11 +97,9 @@ func (o *offer) suspect(c *op.Call, d *path.Deal, p *account.Person) error {
 			evidence["shared_domain"] = own
 		}
 	}
-	if len(evidence) == 0 || d.Practice {
-		return nil
+	if d.Charge != "" && !d.Practice {
+		c.Effect(EffectPayer, "payer:"+d.ID, d.ID)
 	}
-	evidence["deals"] = []string{d.ID}
-	OpenCase(c, Case{ID: CaseID(d.ID, CaseSelfDeal, c.Now), Kind: CaseSelfDeal, AgentID: d.AgentID, TargetID: d.TargetID, DealID: d.ID,
-		OpenedAt: c.Now, Evidence: evidence})
-	return record.Ledger(c, record.IntegrityOpened, record.Refs{TargetID: d.TargetID, DealID: d.ID, AgentNo: d.AgentNo}, map[string]any{"kind": CaseSelfDeal})
+	_, err := suspected(c, d, evidence)
+	return err
 }

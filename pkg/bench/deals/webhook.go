@@ -63,7 +63,7 @@ func hook(c *op.Call, in HookIn) (HookOut, error) {
 	c.PutUntil(HookKey(e.ID), c.Now, c.Now.Add(keepHooks))
 	switch {
 	case e.Account != nil:
-		err = accountUpdated(c, e.Account)
+		err = accountUpdated(c, e.Account, e.ID)
 	case e.Checkout != nil:
 		err = settleCheckout(c, *e.Checkout)
 	case e.Transfer != nil:
@@ -76,7 +76,7 @@ func hook(c *op.Call, in HookIn) (HookOut, error) {
 
 // accountUpdated asks the processor how the account stands now, since notices come in no
 // order, and keeps the answer.
-func accountUpdated(c *op.Call, told *pay.Account) error {
+func accountUpdated(c *op.Call, told *pay.Account, event string) error {
 	if !id.Valid(told.MakerID) {
 		return nil
 	}
@@ -88,6 +88,7 @@ func accountUpdated(c *op.Call, told *pay.Account) error {
 	if err != nil {
 		return unavailable(err)
 	}
+	payoutChanged(c, &a, event)
 	return registry.SetPayout(c, a.ID, registry.Payout{AccountID: now.ID, Ready: now.Ready(), SyncedAt: c.Now})
 }
 
