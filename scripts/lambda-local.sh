@@ -12,7 +12,7 @@ export GOFLAGS="${GOFLAGS:--buildvcs=false}"
 arch=$(go env GOARCH)
 declare -A names=([amd64]=x86_64 [arm64]=arm64)
 go run ./scripts/functions -arch "$arch" -tags devclock -out dist-local
-CDK_OUTDIR="$PWD/dist-local/cdk.out" bash scripts/synth.sh "dist=dist-local" "arch=${names[$arch]}"
+CDK_OUTDIR="$PWD/dist-local/cdk.out" bash scripts/synth.sh "dist=dist-local" "arch=${names[$arch]}" texts=on # into the runner's box
 go build -o bin/lambda-local ./scripts/lambdalocal/cmd
 case "${1:-}" in
   build) ;;

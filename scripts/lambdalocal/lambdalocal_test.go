@@ -282,6 +282,23 @@ func TestARoleIsEnforced(t *testing.T) {
 	}
 }
 
+// A phone has no ARN: the role of the job that sends texts allows all but topics.
+func TestATextNeedsARoleThatAllowsMoreThanTopics(t *testing.T) {
+	d := deploy(t)
+	d.function("text", nil, readsAllowed)
+	d.function("other", nil, readsAllowed)
+	allow := map[string]any{"Effect": "Allow", "Action": []any{"sns:Publish"}, "NotResource": map[string]any{"Fn::Sub": "arn:${AWS::Partition}:sns:*:*:*"}}
+	d.add("textRole", "AWS::IAM::Role", map[string]any{"Policies": []any{map[string]any{"PolicyDocument": map[string]any{"Statement": []any{allow}}}}})
+	d.route("text", "POST /text")
+	d.route("other", "POST /other")
+	r := d.run(t)
+	for call, want := range map[[2]string]bool{{"hall-text", "sns:Publish"}: true, {"hall-text", "ses:SendEmail"}: false, {"hall-other", "sns:Publish"}: false, {"nobody", "sns:Publish"}: false} {
+		if err := r.allowPort(call[0], call[1], ""); (err == nil) != want {
+			t.Errorf("%v: %v", call, err)
+		}
+	}
+}
+
 func TestATransactionNeedsWhatItsPartsNeed(t *testing.T) {
 	body := `{"TransactItems":[{"Put":{}},{"Update":{},"Put":null},{"ConditionCheck":{}},{"Delete":{}}]}`
 	want := []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem"}
