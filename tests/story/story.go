@@ -25,11 +25,15 @@
 //	member ada {"operator":"Acme"}                    an agent of the commons, with further fields
 //	members 120 hand {}                               many of them: hand1 to hand120
 //	task $task ada {"risk":"high"}                    a task of the commons in the name of a member; $topic is its category
+//	sha256 $sum "a text"                              the hash of a text in hex
 //	restart                                           the exchange is killed and started again, where the runner can
 //
 //	alice POST /api/person/wants                      a call by an actor ("anyone" sends no token)
 //	ada TOOL task_action                              the same over MCP at the commons' endpoint; the body holds the arguments
 //	  {"want": "…"}                                   the body: JSON, may go on over lines
+//	  raw video/mp4 "bytes"                           the body as it is, of this media type
+//	  file a.gif "bytes"                              a form with this file
+//	  field title "…"                                 a further field of that form
 //	  key "k1"                                        Idempotency-Key; one is made up when left out; key none sends none
 //	  bytes 24000                                     the body is filled up with spaces to so many bytes
 //	  header X-Name "value"                           a further header of the request
@@ -41,6 +45,7 @@
 //	  deals each status is "…"                        a check of every entry of a list
 //	  answer absent                                   there is no such member
 //	  header Retry-After is "1"                       a header of the answer
+//	  whole is "…"                                    the answer is this text
 //	  same                                            the answer is byte for byte the one before
 //
 // $name is replaced everywhere by the kept value, ${name} inside longer words.
@@ -49,6 +54,8 @@ package story
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -193,6 +200,9 @@ func (s *script) step(b block) {
 		s.race(b.body)
 	case "ed25519":
 		s.key(words)
+	case "sha256":
+		sum := sha256.Sum256([]byte(s.fill(unquote(strings.Join(words[2:], " ")))))
+		s.vars[strings.TrimPrefix(words[1], "$")] = hex.EncodeToString(sum[:])
 	case "sign":
 		s.sign(words)
 	case "mailed":
@@ -260,7 +270,10 @@ func (s *script) expect(status int, method, path, token string, body any) {
 
 func (s *script) send(method, path, token string, body []byte, h http.Header) {
 	s.t.Helper()
-	req, err := http.NewRequest(method, s.base+path, bytes.NewReader(body))
+	if !strings.HasPrefix(path, "http") { // an upload address is whole
+		path = s.base + path
+	}
+	req, err := http.NewRequest(method, path, bytes.NewReader(body))
 	if err != nil {
 		s.fail("%v", err)
 	}
@@ -302,6 +315,7 @@ func (s *script) perform(words []string, lines []string) {
 		h.Set("Idempotency-Key", fmt.Sprintf("%s-%d", s.file, s.keys))
 	}
 	body, checks := "", []string{}
+	var sent upload
 	for len(lines) > 0 {
 		l := lines[0]
 		lines = lines[1:]
@@ -313,6 +327,7 @@ func (s *script) perform(words []string, lines []string) {
 			}
 		case strings.HasPrefix(l, "bytes "):
 			body = s.padded(s.fill(body), strings.TrimPrefix(l, "bytes "))
+		case sent.take(l, s.fill):
 		case l == "key none":
 			h.Del("Idempotency-Key")
 		case strings.HasPrefix(l, "key "):
@@ -324,10 +339,14 @@ func (s *script) perform(words []string, lines []string) {
 			checks = append(checks, l)
 		}
 	}
+	if body = s.fill(body); sent.kind != "" {
+		body = sent.body()
+		h.Set("Content-Type", sent.kind)
+	}
 	if words[1] == "TOOL" {
-		s.tool(words[2], token, s.fill(body))
+		s.tool(words[2], token, body)
 	} else {
-		s.send(words[1], s.fill(words[2]), token, []byte(s.fill(body)), h)
+		s.send(words[1], s.fill(words[2]), token, []byte(body), h)
 	}
 	for _, c := range checks {
 		if !s.quiet || !strings.HasPrefix(c, "$") {
@@ -348,6 +367,12 @@ func (s *script) check(c string) {
 	if n, err := strconv.Atoi(c); err == nil {
 		if s.status != n {
 			s.fail("status %d, want %d", s.status, n)
+		}
+		return
+	}
+	if want, ok := strings.CutPrefix(c, "whole is "); ok {
+		if want = s.fill(unquote(want)); string(s.body) != want {
+			s.fail("the answer is not %q", want)
 		}
 		return
 	}
