@@ -212,10 +212,7 @@ func expected(f plan.Function) map[string]string {
 		}
 	}
 	if f.Touches.Has(op.Blobs) {
-		m["bucket"] = "s3:ListBucket"
-		for _, p := range f.Prefixes() {
-			m["objects "+p] = "s3:AbortMultipartUpload s3:DeleteObject s3:GetObject s3:PutObject"
-		}
+		expectedFiles(f, m)
 	}
 	if f.Touches.Has(op.Mail) {
 		m["identity"] = "ses:SendEmail ses:SendRawEmail"
@@ -230,6 +227,24 @@ func expected(f plan.Function) map[string]string {
 		m["to "+q] = "sqs:SendMessage"
 	}
 	return m
+}
+
+// expectedFiles are the actions on files: bench alone keeps any.
+func expectedFiles(f plan.Function, m map[string]string) {
+	m["bucket"] = "s3:ListBucket"
+	kept := "s3:GetObject"
+	switch {
+	case f.Reads != nil:
+		delete(m, "bucket")
+		kept, m["objects uploads/"] = "s3:DeleteObject", "s3:DeleteObject"
+	case f.Changes:
+		kept, m["objects uploads/"] = "s3:DeleteObject s3:GetObject s3:PutObject", "s3:GetObject s3:PutObject"
+	}
+	if slices.Contains(f.Homes, "bench") {
+		for _, p := range []string{"agent-artifacts/", "agent-images/", "attachments/", "materials/"} {
+			m["objects "+p] = kept
+		}
+	}
 }
 
 // named is what a statement of a role is about, in the words of expected.
@@ -278,7 +293,7 @@ func words(v any) (out []string) {
 }
 
 // prefixes are the only parts of the bucket a role may name by their beginning.
-var prefixes = []string{"attachments/", "uploads/"}
+var prefixes = []string{"agent-artifacts/", "agent-images/", "attachments/", "materials/", "uploads/"}
 
 var access = []check{
 	{"every function has a role of its own", func(w *world) (bad []string) {
@@ -623,6 +638,40 @@ var state = []check{
 			dig(b, "IgnorePublicAcls") == true && dig(b, "RestrictPublicBuckets") == true && text(r.Properties, "VersioningConfiguration", "Status") == "Enabled" &&
 			text(r.Properties, "OwnershipControls", "Rules", 0, "ObjectOwnership") == "BucketOwnerEnforced" && dig(r.Properties, "BucketEncryption") != nil
 	}, func(r *resource) { set(r, false, "PublicAccessBlockConfiguration", "BlockPublicPolicy") }),
+	only("old uploads go after a day, all versions of them, and broken ones too", "AWS::S3::Bucket", func(_ *world, r at) bool {
+		uploads, everything := false, false
+		for _, rule := range list(dig(r.Properties, "LifecycleConfiguration", "Rules")) {
+			on, broken := text(rule, "Status") == "Enabled", number(rule, "AbortIncompleteMultipartUpload", "DaysAfterInitiation")
+			uploads = uploads || on && text(rule, "Prefix") == "uploads/" && number(rule, "ExpirationInDays") == 1 && number(rule, "NoncurrentVersionExpiration", "NoncurrentDays") == 1
+			everything = everything || on && dig(rule, "Prefix") == nil && broken == 1 && dig(rule, "ExpirationInDays") == nil && dig(rule, "ExpiredObjectDeleteMarker") == true
+		}
+		return uploads && everything
+	}, func(r *resource) {
+		dig(r.Properties, "LifecycleConfiguration", "Rules", 1).(map[string]any)["Prefix"] = "upload/"
+	}),
+	only("pages of the exchange alone may put files", "AWS::S3::Bucket", func(_ *world, r at) bool {
+		rules := list(dig(r.Properties, "CorsConfiguration", "CorsRules"))
+		if len(rules) != 1 {
+			return false
+		}
+		return strings.Join(words(dig(rules[0], "AllowedMethods")), " ") == "PUT" && strings.Join(words(dig(rules[0], "AllowedHeaders")), " ") == "content-type" &&
+			strings.Join(words(dig(rules[0], "AllowedOrigins")), " ") == "https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}"
+	}, func(r *resource) {
+		dig(r.Properties, "CorsConfiguration", "CorsRules", 0).(map[string]any)["AllowedOrigins"] = []any{"*"}
+	}),
+	only("who touches files knows the bucket, and nobody else", function, func(w *world, f at) bool {
+		var p plan.Function
+		for _, one := range functions {
+			if one.Folder == w.folder(f) {
+				p = one
+			}
+		}
+		bucket := flat(dig(f.Properties, "Environment", "Variables", "GUILDHALL_BLOBS"))
+		if !p.Touches.Has(op.Blobs) {
+			return dig(f.Properties, "Environment", "Variables", "GUILDHALL_BLOBS") == nil
+		}
+		return bucket == "s3://guildhall-${AWS::AccountId}-${AWS::Region}"
+	}, func(r *resource) { set(r, "s3://somewhere", "Environment", "Variables", "GUILDHALL_BLOBS") }),
 	{"bucket and queues speak TLS only", func(w *world) (bad []string) {
 		for kind, policy := range map[string]string{"AWS::S3::Bucket": "AWS::S3::BucketPolicy", "AWS::SQS::Queue": "AWS::SQS::QueuePolicy"} {
 			for _, r := range w.of(kind) {

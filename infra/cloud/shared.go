@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
 
 	"guildhall/infra/plan"
 	"guildhall/pkg/blob"
@@ -22,8 +23,12 @@ const (
 	hintsKept    = 24 * time.Hour // of a queue nobody reads: the next tick says it all again
 	deadKept     = 14 * 24 * time.Hour
 	versionsKept = 30 // days of deleted and replaced objects
-	uploadsKept  = 2  // days of uploads nobody claimed; the exchange itself deletes them after one
-	brokenKept   = 1  // days of the parts of a broken upload
+	// uploadsKept is for how many days an upload can be claimed (surface.md 7: one). S3 counts
+	// to the end of the day it falls on, so no upload goes before its time. Its old versions go
+	// as soon as they can.
+	uploadsKept = 1
+	brokenKept  = 1    // days of the parts of a broken upload
+	corsKept    = 3600 // seconds a browser remembers that it may put files here
 )
 
 // burst is how many times its rate the API takes at once.
@@ -38,11 +43,11 @@ type shared struct {
 func newShared(app constructs.Construct, s plan.Settings, functions []plan.Function) *shared {
 	sh := &shared{stack: newStack(app, s, "shared", "What Guildhall keeps: table, files, queues, and the API.")}
 	sh.table(s)
+	sh.http(s)
 	sh.bucket(s)
 	for _, q := range plan.Queues(functions) {
 		sh.queue(s, q)
 	}
-	sh.http(s)
 	sh.alarms(s, functions)
 	return sh
 }
@@ -66,6 +71,9 @@ func (sh *shared) table(s plan.Settings) {
 	t.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN, nil)
 }
 
+// bucket keeps files. Old versions are kept for a while, so that a mistake can be undone:
+// CloudFormation has no deletion protection for a bucket, but nobody's role may delete
+// versions, S3 deletes no bucket that holds any, and the bucket outlives its stack.
 func (sh *shared) bucket(s plan.Settings) {
 	b := awss3.NewCfnBucket(sh.stack, str("Bucket"), &awss3.CfnBucketProps{
 		BucketName: awscdk.Fn_Sub(str(bucketName(s)), nil),
@@ -76,17 +84,29 @@ func (sh *shared) bucket(s plan.Settings) {
 		PublicAccessBlockConfiguration: &awss3.CfnBucket_PublicAccessBlockConfigurationProperty{BlockPublicAcls: flag(true),
 			BlockPublicPolicy: flag(true), IgnorePublicAcls: flag(true), RestrictPublicBuckets: flag(true)},
 		VersioningConfiguration: &awss3.CfnBucket_VersioningConfigurationProperty{Status: str("Enabled")},
-		LifecycleConfiguration: &awss3.CfnBucket_LifecycleConfigurationProperty{Rules: []any{
-			&awss3.CfnBucket_RuleProperty{Id: str("old-versions"), Status: str("Enabled"),
-				NoncurrentVersionExpiration:    &awss3.CfnBucket_NoncurrentVersionExpirationProperty{NoncurrentDays: num(versionsKept)},
-				AbortIncompleteMultipartUpload: &awss3.CfnBucket_AbortIncompleteMultipartUploadProperty{DaysAfterInitiation: num(brokenKept)}},
-			&awss3.CfnBucket_RuleProperty{Id: str("unclaimed-uploads"), Status: str("Enabled"), Prefix: str(blob.UploadPrefix), ExpirationInDays: num(uploadsKept)},
-		}},
+		LifecycleConfiguration:  lifecycle(),
+		CorsConfiguration: &awss3.CfnBucket_CorsConfigurationProperty{CorsRules: []any{
+			&awss3.CfnBucket_CorsRuleProperty{AllowedOrigins: &[]*string{sh.baseURL(s)}, AllowedMethods: jsii.Strings("PUT"), AllowedHeaders: jsii.Strings("content-type"),
+				MaxAge: num(corsKept)}}},
 	})
 	b.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN, nil)
 	p := awss3.NewCfnBucketPolicy(sh.stack, str("BucketPolicy"), &awss3.CfnBucketPolicyProps{Bucket: b.Ref(),
 		PolicyDocument: document(onlyTLS("s3:*", bucketARN(s, ""), bucketARN(s, "/*")))})
 	p.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN, nil)
+}
+
+// lifecycle is what the bucket removes by itself: uploads nobody claimed, for which no job
+// runs on AWS, old versions, and what is left of either.
+func lifecycle() *awss3.CfnBucket_LifecycleConfigurationProperty {
+	days := func(n float64) *awss3.CfnBucket_NoncurrentVersionExpirationProperty {
+		return &awss3.CfnBucket_NoncurrentVersionExpirationProperty{NoncurrentDays: num(n)}
+	}
+	return &awss3.CfnBucket_LifecycleConfigurationProperty{Rules: []any{
+		&awss3.CfnBucket_RuleProperty{Id: str("old-versions"), Status: str("Enabled"), NoncurrentVersionExpiration: days(versionsKept), ExpiredObjectDeleteMarker: flag(true),
+			AbortIncompleteMultipartUpload: &awss3.CfnBucket_AbortIncompleteMultipartUploadProperty{DaysAfterInitiation: num(brokenKept)}},
+		&awss3.CfnBucket_RuleProperty{Id: str("unclaimed-uploads"), Status: str("Enabled"), Prefix: str(blob.UploadPrefix), ExpirationInDays: num(uploadsKept),
+			NoncurrentVersionExpiration: days(1)},
+	}}
 }
 
 // queue makes a queue and its dead letter queue. They keep nothing that the table does not

@@ -34,8 +34,12 @@ var (
 	seeing = []string{"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}
 	// changing is what a write may do beyond that.
 	changing = []string{"dynamodb:ConditionCheckItem", "dynamodb:DeleteItem", "dynamodb:UpdateItem"}
-	storing  = []string{"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"}
-	// listing makes S3 answer 404 for an absent object, and finds old uploads.
+	fetching = []string{"s3:GetObject"}
+	// receiving is what an upload address allows, and looking at what came.
+	receiving = []string{"s3:GetObject", "s3:PutObject"}
+	storing   = []string{"s3:DeleteObject", "s3:GetObject", "s3:PutObject"}
+	removing  = []string{"s3:DeleteObject"}
+	// listing makes S3 answer 404 for an absent object.
 	listing   = []string{"s3:ListBucket"}
 	sending   = []string{"sqs:SendMessage"}
 	consuming = []string{"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
@@ -47,17 +51,27 @@ var (
 // prefixes are the beginnings of the keys under which a context keeps its files. A test
 // finds the ones its sources name.
 var prefixes = map[string][]string{
-	"bench": {"attachments/"},
+	"bench": {"agent-artifacts/", "agent-images/", "attachments/", "materials/"},
 }
 
-// Prefixes are the beginnings of the bucket's keys that the function uses: those of its
-// contexts, and the staged uploads on their way to them.
-func (f Function) Prefixes() []string {
-	out := []string{blob.UploadPrefix}
-	for _, home := range f.Homes {
-		out = append(out, prefixes[home]...)
+// files lists what a function may do in the bucket. A read fetches; an operation that changes
+// something stores, takes back what its commit did not name, and gives out upload addresses,
+// which allow what it may itself; a job removes what no row names any more. Uploads nobody
+// claimed are the bucket's own to remove.
+func (f Function) files() []Grant {
+	kept, all := fetching, []Grant{{Bucket, "", listing}}
+	switch {
+	case f.Reads != nil:
+		kept, all = removing, []Grant{{Objects, blob.UploadPrefix, removing}}
+	case f.Changes:
+		kept, all = storing, append(all, Grant{Objects, blob.UploadPrefix, receiving})
 	}
-	return out
+	for _, home := range f.Homes {
+		for _, p := range prefixes[home] {
+			all = append(all, Grant{Objects, p, kept})
+		}
+	}
+	return all
 }
 
 // Grants lists what a function may do under an operator's settings.
@@ -76,10 +90,7 @@ func (f Function) Grants() []Grant {
 		all = append(all, Grant{Table, "", actions})
 	}
 	if f.Touches.Has(op.Blobs) {
-		all = append(all, Grant{Bucket, "", listing})
-		for _, p := range f.Prefixes() {
-			all = append(all, Grant{Objects, p, storing})
-		}
+		all = append(all, f.files()...)
 	}
 	if f.Touches.Has(op.Mail) {
 		all = append(all, Grant{Identity, "", mailing})
