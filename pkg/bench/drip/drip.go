@@ -6,6 +6,7 @@
 //
 //	bench.DRIP#<schedule id> / ROOT                        a timed delivery: its titles, its state, what was released
 //	bench.DRIP#<schedule id> / PIECE#<nn>                  a piece, sealed when it was filed
+//	bench.DRIP#<schedule id> / FAULT#<time>#<id>           a fault of the platform that stewards recorded
 //	bench.PERSON#<person id> / DRIP#<schedule id>          a timed delivery that a person still receives
 package drip
 

@@ -5,9 +5,11 @@ import (
 
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/drip"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/clock"
 	"guildhall/pkg/fault"
+	"guildhall/pkg/id"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 	"guildhall/pkg/text"
@@ -47,16 +49,22 @@ func (in FaultIn) Validate() error {
 }
 
 // Rows implements op.Prefetcher.
-func (in FaultIn) Rows(string) []table.Key { return deals.OfDeal{DealID: in.DealID}.Rows("") }
+func (in FaultIn) Rows(string) []table.Key {
+	if id.Valid(in.ScheduleID) {
+		return []table.Key{drip.Key(in.ScheduleID)}
+	}
+	return deals.OfDeal{DealID: in.DealID}.Rows("")
+}
 
 // FaultRow is a fault and what was given back.
 type FaultRow struct {
 	FaultID     string       `json:"fault_id"`
 	DealID      string       `json:"deal_id"`
-	StepNumber  int          `json:"step_number"`
+	ScheduleID  *string      `json:"schedule_id"`
+	StepNumber  int          `json:"step_number" doc:"0 on a timed delivery."`
 	Description string       `json:"description"`
 	Seconds     int64        `json:"restored_seconds"`
-	To          string       `json:"restored_to" doc:"Who held the step: agent or person."`
+	To          string       `json:"restored_to" doc:"Who held the step: agent or person; nobody on a timed delivery, where no time runs against anybody."`
 	By          string       `json:"by"`
 	At          record.Time  `json:"at"`
 	LapseAt     *record.Time `json:"lapse_at" doc:"When the person's silence counts now; null when the agent holds the step."`
@@ -69,11 +77,15 @@ type FaultOut struct {
 }
 
 // FileFault records a fault of the platform and gives the time it cost back to whoever
-// holds the step: more Agent time, or a later lapse (surface.md 4).
+// holds the step: more Agent time, or a later lapse. On a timed delivery it is a record: days
+// that were missed are released by themselves, and nobody's clock runs (surface.md 4).
 var FileFault = op.Declare(meta("fault.file", "POST", "/faults", "Record a fault of the platform and give the lost time back.",
 	"restore_invalid", "one_subject", "deal is not active"), fileFault)
 
 func fileFault(c *op.Call, in FaultIn) (FaultOut, error) {
+	if in.ScheduleID != "" {
+		return scheduleFault(c, in)
+	}
 	d, found, err := deals.Load(c, in.DealID)
 	if err != nil {
 		return FaultOut{}, err
@@ -100,4 +112,21 @@ func fileFault(c *op.Call, in FaultIn) (FaultOut, error) {
 		return FaultOut{}, err
 	}
 	return FaultOut{row}, deals.Commit(c, d, nil)
+}
+
+// scheduleFault records a fault on a timed delivery.
+func scheduleFault(c *op.Call, in FaultIn) (FaultOut, error) {
+	s, found, err := drip.Load(c, in.ScheduleID)
+	if err != nil {
+		return FaultOut{}, err
+	}
+	if !found {
+		return FaultOut{}, fault.BareNotFound
+	}
+	row := FaultRow{FaultID: c.NewID(), DealID: s.DealID, ScheduleID: &s.ID, Description: text.Normalize(in.Description), To: "nobody",
+		By: c.Caller.ID, At: record.Time(c.Now)}
+	c.Create(table.Key{PK: drip.Key(s.ID).PK, SK: "FAULT#" + clock.Stamp(c.Now) + "#" + row.FaultID}, row)
+	span, _ := in.span()
+	return FaultOut{row}, record.Audit(c, c.Caller.Key(), "schedule.fault", "deal:"+s.DealID, nil,
+		map[string]any{"fault_id": row.FaultID, "schedule_id": s.ID, "lasted_seconds": int64(span.Seconds()), "description": row.Description})
 }
