@@ -18,7 +18,11 @@
 // may change and never repeat the address.
 package linkgate
 
-import "guildhall/pkg/text"
+import (
+	"strings"
+
+	"guildhall/pkg/text"
+)
 
 // MaxBytes is the length of an address in bytes, as sent and as normalised.
 const MaxBytes = text.MaxLinkBytes
@@ -103,7 +107,8 @@ func Name(name string) (reason string) {
 	case executables()[e[0]]:
 		return ReasonExecutable
 	}
-	for _, inner := range e {
+	stream, _, _ := strings.Cut(name, ":") // a.exe::$DATA is a.exe to some file systems
+	for _, inner := range append(e, extensions(fileName(stream))...) {
 		if executables()[inner] && !alsoNames[inner] {
 			return ReasonExecutable
 		}

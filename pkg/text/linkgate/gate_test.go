@@ -181,3 +181,14 @@ func TestEveryRedirectorEntryIsReached(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesThatServersGiveAreJudgedLikePaths(t *testing.T) {
+	for name, want := range map[string]string{
+		"setup.exe": ReasonExecutable, "SETUP.EXE. ": ReasonExecutable, "a.pdf.scr": ReasonExecutable, "a.exe.txt": ReasonExecutable, ".exe": ReasonExecutable,
+		"setup.exe:zone": ReasonExecutable, "a.zip": ReasonDirectDownload, "a.tar.gz": ReasonDirectDownload, "": "", "exe": "", "offer.pdf": "", "example.com.pdf": "",
+	} {
+		if got := Name(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

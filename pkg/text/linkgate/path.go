@@ -57,8 +57,10 @@ var nameKeys = setOf([]string{"file", "filename", "file_name", "name", "fn", "f"
 // fileNames are the names an address may serve: the path's, and those that the query names.
 func (a *address) fileNames() (path string, query []string) {
 	for pair := range strings.SplitSeq(a.query, "&") {
-		key, value, _ := strings.Cut(pair, "=")
-		if !nameKeys[strings.ToLower(deepDecode(key))] {
+		key, value, keyed := strings.Cut(pair, "=")
+		if !keyed {
+			value = key
+		} else if !nameKeys[strings.ToLower(deepDecode(key))] {
 			continue
 		}
 		value = strings.Trim(strings.ReplaceAll(deepDecode(strings.ReplaceAll(value, "+", " ")), "\\", "/"), "\"' ;")
@@ -87,7 +89,7 @@ func extensions(name string) []string {
 
 // alsoNames are executable endings that are ordinary in names too (example.com, node.app): they count at the end of a path only,
 // not inside a name and not in a query.
-var alsoNames = setOf([]string{"com", "app", "sh", "pkg", "run", "action", "command"})
+var alsoNames = setOf([]string{"com", "app", "sh", "pkg", "run"})
 
 // executes refuses programs, whoever serves them (bench contract 13.5), also behind a second ending and in a query that names
 // the file. The probe looks at what is really sent.
