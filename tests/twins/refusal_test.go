@@ -46,7 +46,9 @@ func plausible(o *op.Operation, token string) call {
 	if b := o.Body(); b != nil {
 		c.body = map[string]any{}
 		for _, p := range b.Properties {
-			c.body[p.Name] = value(p.Schema)
+			if !restOnly(o, p.Name) {
+				c.body[p.Name] = value(p.Schema)
+			}
 		}
 		c.headers["Idempotency-Key"] = "refusal"
 	}

@@ -345,12 +345,18 @@ func arguments(o *op.Operation, path map[string]string, r *http.Request, body []
 		return nil, false
 	}
 	for n, v := range members {
-		if _, taken := args[n]; taken && n != "idempotency_key" {
+		if _, taken := args[n]; taken && n != "idempotency_key" || restOnly(o, n) {
 			return nil, false
 		}
 		args[n] = v
 	}
 	return args, true
+}
+
+// restOnly tells whether a body field is no argument of the operation's tool.
+func restOnly(o *op.Operation, field string) bool {
+	known := slices.ContainsFunc(o.Body().Properties, func(p op.Property) bool { return p.Name == field })
+	return o.ToolArgs != nil && known && !slices.Contains(o.ToolArgs, field)
 }
 
 // queryOf keeps the query parameters that the operation knows; most contexts ignore others
