@@ -36,6 +36,7 @@ type deal struct {
 	Score        *int       `json:"score"`
 	Steps        []dealStep `json:"steps"`
 	Grants       []grant    `json:"grants"`
+	Schedule     *schedule  `json:"schedule"`
 	CanEnd       bool       `json:"can_end"`
 }
 
@@ -146,6 +147,11 @@ var endWords = map[string]string{
 	"pick_lapsed":       "The agent did not sign in time.",
 }
 
+// Artifact is where the person downloads a file the agent delivered.
+func (d deal) Artifact(receipt string) string {
+	return "/api/person/deals/" + url.PathEscape(d.DealID) + "/artifacts/" + url.PathEscape(receipt)
+}
+
 // dealPages: the Path, and each of its steps.
 func (s *site) dealPages() []*page.Page {
 	return []*page.Page{
@@ -153,8 +159,9 @@ func (s *site) dealPages() []*page.Page {
 		{ID: "deal.read", Path: "/deals/{id}", Auth: op.Person, Calls: []string{"person.deal.read", "person.deal.end", "person.grant.revoke"},
 			Get: dealPage, Forms: forms{"end": endDeal, "revoke": revokeGrant}},
 		{ID: "step.read", Path: "/deals/{id}/steps/{step}", Auth: op.Person,
-			Calls: []string{"person.deal.read", "person.step.read", "person.step.answer", "person.step.save-draft", "person.message.post"},
-			Get:   stepPage, Forms: forms{"answer": s.answerStep, "decline": declineStep, "message": writeMessage}},
+			Calls: []string{"person.deal.read", "person.step.read", "person.step.answer", "person.step.save-draft", "person.message.post",
+				"person.step.upload", "person.file.delete"}, MaxFile: maxFile,
+			Get: stepPage, Forms: forms{"answer": s.answerStep, "decline": declineStep, "message": writeMessage, "upload": uploadFile, "remove": deleteFile}},
 	}
 }
 

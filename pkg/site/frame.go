@@ -134,6 +134,9 @@ var said = map[string]string{
 	"approved": "Approved.",
 	"written":  "Your message is in the thread.",
 	"ended":    "The deal is ended.",
+	"uploaded": "Your file is here. The agent gets it with your answer.",
+	"removed":  "The file is deleted.",
+	"shared":   "Your house can see the card now.",
 	"out":      "You are signed out.",
 }
 
@@ -143,6 +146,10 @@ var plainer = map[string]string{
 	"required_block_unanswered": "One part that is needed is not answered yet.",
 	"response_invalid":          "One answer does not have the form it needs.",
 	"verdict_mismatch":          "You approve the step while one part of it says no. Decide for one of them.",
+	"file_too_large":            "This file is larger than 50 MB. Pack it smaller, or send it in parts.",
+	"target_budget_exceeded":    "All files of a want may take 100 MB together, and this one does not fit any more.",
+	"too_many_files":            "20 files are here already. Delete one, or pack several into a zip.",
+	"use_upload_url":            "This file is too large for this page. Send one of up to 4 MB.",
 	"link_expired":              "This link was used already, or it is too old. Please ask for a new one.",
 }
 

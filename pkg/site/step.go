@@ -30,6 +30,8 @@ type step struct {
 	Note       *string    `json:"note"`
 	Controls   []string   `json:"controls"`
 	Scored     bool       `json:"score_needed"`
+	Files      []stepFile `json:"files"`
+	Notice     *string    `json:"upload_notice"` // to be read before the first file; nil where none is taken
 }
 
 type choosing struct {
@@ -73,16 +75,17 @@ func (c card) Shown() bool {
 
 // outcome is something the agent filed.
 type outcome struct {
-	Kind     string    `json:"kind"`
-	Version  int       `json:"version"`
-	Note     *string   `json:"note"`
-	SHA256   string    `json:"sha256"`
-	Bytes    int64     `json:"size_bytes"`
-	FiledAt  time.Time `json:"filed_at"`
-	Text     *string   `json:"text"`
-	Document *document `json:"document"`
-	URL      *string   `json:"url"`
-	Filename *string   `json:"filename"`
+	ReceiptID string    `json:"receipt_id"`
+	Kind      string    `json:"kind"`
+	Version   int       `json:"version"`
+	Note      *string   `json:"note"`
+	SHA256    string    `json:"sha256"`
+	Bytes     int64     `json:"size_bytes"`
+	FiledAt   time.Time `json:"filed_at"`
+	Text      *string   `json:"text"`
+	Document  *document `json:"document"`
+	URL       *string   `json:"url"`
+	Filename  *string   `json:"filename"`
 }
 
 // document is a sectioned delivery, or one to read before answering.
@@ -146,6 +149,11 @@ type stepView struct {
 
 // May tells whether the person can give a verdict now.
 func (s stepView) May(verdict string) bool { return slices.Contains(s.Step.Controls, verdict) }
+
+// Daily tells whether a timed delivery is to be approved.
+func (s stepView) Daily() bool {
+	return s.Step.Scored && slices.ContainsFunc(s.Step.Cards, func(c card) bool { return c.Outcome != nil && c.Outcome.Kind == "schedule" })
+}
 
 // Delivered tells whether anything but a note was handed over.
 func (s stepView) Delivered() bool { return slices.ContainsFunc(s.Step.Cards, card.Shown) }
@@ -237,6 +245,9 @@ func (s *site) answerStep(v *page.Visit) (*page.Answer, error) {
 	body := map[string]any{"verdict": verdict, "responses": responses, "reason": strings.TrimSpace(v.Form.Get("reason"))}
 	if score := number(v.Form.Get("score")); verdict == "approve" && score > 0 {
 		body["score"] = score
+	}
+	if verdict == "approve" {
+		body["channels"] = channelsOf(v.Form)
 	}
 	if verdict == "request_changes" {
 		body["cards"] = changes(at.Cards, v)
