@@ -152,29 +152,37 @@ func (s *shield) impersonates(label string, a *address) bool {
 // openCountries sold, or gave away, names to anybody: their two letters say nothing about who is behind a name.
 var openCountries = setOf([]string{"tk", "ml", "ga", "cf", "gq", "pw", "cc", "ws", "to", "su", "st", "la", "co", "me", "io", "ai"})
 
-// lureWords are what false sites add to a name.
-var lureWords = sync.OnceValue(func() set { return words("lures") })
+// Lures are what false sites add to a name; the weak ones count beside names that are not also words.
+var (
+	lureWords = sync.OnceValue(func() set { return words("lures") })
+	weakLures = sync.OnceValue(func() set { return words("luresweak") })
+)
 
 // lures finds a protected name beside a word that asks for trust: paypal-login, secure-paypal, paypallogin.
 func (s *shield) lures(label string) bool {
-	tokens := strings.Split(label, "-")
-	named, lured := false, false
-	for _, t := range tokens {
-		if s.find(t) != nil {
-			named = true
-		} else if lureWords()[t] {
-			lured = true
-		} else if s.glued(t) {
+	var word, name, lure, weak bool
+	for t := range strings.SplitSeq(label, "-") {
+		switch b := s.find(t); {
+		case b != nil && b.word:
+			word = true
+		case b != nil:
+			name = true
+		case lureWords()[t]:
+			lure = true
+		case weakLures()[t]:
+			weak = true
+		case s.glued(t):
 			return true
 		}
 	}
-	return named && lured
+	return lure && (name || word) || weak && name
 }
 
+// glued is lures for words written as one. Ordinary words are left alone there.
 func (s *shield) glued(token string) bool {
 	for i := 3; i <= len(token)-3; i++ {
 		for _, part := range [][2]string{{token[:i], token[i:]}, {token[i:], token[:i]}} {
-			if lureWords()[part[0]] {
+			if lureWords()[part[0]] || weakLures()[part[0]] {
 				if b := s.find(part[1]); b != nil && !b.word {
 					return true
 				}
