@@ -10,7 +10,7 @@ import (
 // address is a web address that was read without doubt: every parser that people use finds the same host in it.
 type address struct {
 	host     string // lower-case ASCII
-	domain   string // registrable; "" when host is itself a private suffix's parent
+	domain   string // registrable, or the customer's name below a hosting site
 	icann    string // the public suffix of the registry the name is bought from
 	path     string // escaped, begins with a slash, no dot segments
 	query    string // escaped, without the question mark
