@@ -14,9 +14,10 @@ declare -A names=([amd64]=x86_64 [arm64]=arm64)
 go run ./scripts/functions -arch "$arch" -tags devclock -out dist-local
 CDK_OUTDIR="$PWD/dist-local/cdk.out" bash scripts/synth.sh "dist=dist-local" "arch=${names[$arch]}" texts=on # into the runner's box
 go build -o bin/lambda-local ./scripts/lambdalocal/cmd
+(cd tests/emulators && go build -o ../../bin/fakes3 ./fakes3) # a module of its own
 case "${1:-}" in
   build) ;;
-  smoke) exec bin/lambda-local -quiet -smoke ;;
+  smoke) exec bin/lambda-local -s3 bin/fakes3 -quiet -smoke ;;
   stories) exec go test -tags lambdalocal -count=1 -v ./scripts/lambdalocal -run "TestStories/${2:-}" ;;
-  *) exec bin/lambda-local -addr 127.0.0.1:8080 "$@" ;;
+  *) exec bin/lambda-local -s3 bin/fakes3 -addr 127.0.0.1:8080 "$@" ;;
 esac

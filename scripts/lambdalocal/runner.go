@@ -31,6 +31,7 @@ type Options struct {
 	Log       *slog.Logger // what the runner has to say; nil: nothing
 	Functions io.Writer    // what the functions write; nil: nowhere
 	Programs  string       // folder that keeps unpacked programs for the next run; none when empty
+	S3        string       // program that serves S3 (tests/emulators/fakes3); files come from here when empty
 }
 
 // Limits of the servers.
@@ -59,6 +60,8 @@ type Runner struct {
 	pools      map[string]*pool
 	exchange   *wire.Exchange // clock, box, processor, files and the local controls
 	table      *stub.Server
+	objects    http.Handler // S3; nil when files come from the exchange
+	stopS3     func()
 	queues     *memqueue.Queue
 	faults     faults
 	driver     *driver
@@ -86,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Runner, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	for _, step := range []func(context.Context) error{r.bind, r.makeKeys, r.load, r.open} {
+	for _, step := range []func(context.Context) error{r.bind, r.makeKeys, r.load, r.startS3, r.open} {
 		if err := step(ctx); err != nil {
 			r.Close()
 			return nil, err
@@ -216,6 +219,9 @@ func (r *Runner) inward() http.Handler {
 		mux.HandleFunc("/dynamodb"+end, r.dynamodb)
 		mux.HandleFunc("/sqs"+end, r.sqs)
 	}
+	if r.objects != nil {
+		mux.HandleFunc(s3Path+"/", r.s3)
+	}
 	mux.Handle("/ports/", loopback.Handler(loopback.Ports{Mail: r.exchange.Box, Texts: r.exchange.Box.Texts(), Payments: r.exchange.Payments, Blobs: r.exchange.Blobs, Allow: r.allowPort}))
 	mux.HandleFunc("GET /clock", r.tellTime)
 	return mux
@@ -246,6 +252,9 @@ func (r *Runner) Close() {
 		if err := r.exchange.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			r.log.Error("cannot close", slog.String("cause", err.Error()))
 		}
+	}
+	if r.stopS3 != nil {
+		r.stopS3()
 	}
 	if r.dir != "" {
 		os.RemoveAll(r.dir)

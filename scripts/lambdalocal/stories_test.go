@@ -17,6 +17,7 @@ import (
 
 var (
 	templates = flag.String("templates", "../../dist-local/cdk.out", "folder of a synthesis with functions for this machine")
+	s3Program = flag.String("s3", "../../bin/fakes3", "program that serves S3")
 	all       = flag.Bool("all", false, "fail when a function was never invoked")
 	verbose   = flag.Bool("functions", false, "show what the functions write")
 )
@@ -32,7 +33,7 @@ func TestStories(t *testing.T) {
 	first, programs := true, t.TempDir()
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) {
-			o := Options{Templates: *templates, Programs: programs, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+			o := Options{Templates: *templates, Programs: programs, S3: *s3Program, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 			if *verbose {
 				o.Functions = os.Stderr
 			}

@@ -28,6 +28,7 @@ func main() {
 	var o lambdalocal.Options
 	flag.StringVar(&o.Addr, "addr", "127.0.0.1:0", "loopback address to listen on; port 0 takes a free one")
 	flag.StringVar(&o.Templates, "templates", "dist-local/cdk.out", "folder of the synthesis")
+	flag.StringVar(&o.S3, "s3", "", "program that serves S3; files are kept by the runner without it")
 	quiet := flag.Bool("quiet", false, "do not show what the functions write")
 	smoke := flag.Bool("smoke", false, "call every route and every sweep once, report what is wrong, and end")
 	all := flag.Bool("all", false, "a function that was never invoked is a failure")
