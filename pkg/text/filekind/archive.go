@@ -18,6 +18,7 @@ const (
 	MaxMembers  = 5000      // of one file, those of inner archives included
 	MaxInflated = 256 << 20 // bytes read out of one file in all
 	MaxInner    = 32 << 20  // bytes of an inner zip or document, which is held in memory
+	MaxIndex    = 4 << 20   // bytes of a zip's list of members, which is held in memory
 	maxName     = 1 << 10   // bytes of a member's name
 	scanChunk   = 64 << 10  // bytes
 )
@@ -87,7 +88,7 @@ func (l *look) file(name string, s section, depth int) (Verdict, error) {
 // plain looks at the places of disc images, for an archive behind something else, and at
 // the whole of a drawing.
 func (l *look) plain(v Verdict, r section) (Verdict, error) {
-	if v.Kind == svg {
+	if v.Kind == svg || v.Kind == rtf {
 		return l.scan(v.Kind, io.NewSectionReader(r, 0, r.size))
 	}
 	for at, mark := range map[int64]string{isoPlace: isoMark, r.size - 512: "koly"} { // a disc image, an Apple one
@@ -102,7 +103,7 @@ func (l *look) plain(v Verdict, r section) (Verdict, error) {
 			return refuse(Installer, ""), nil
 		}
 	}
-	if z, err := zip.NewReader(r, r.size); err == nil && len(z.File) > 0 { // programs open such a file as an archive
+	if z, err := openZip(r); errors.Is(err, errTooMuch) || err == nil && len(z.File) > 0 { // programs open such a file as an archive
 		if inside, err := l.zip(r, 0); err != nil || !inside.OK() {
 			return inside, err
 		}
@@ -119,6 +120,7 @@ var marks = map[Kind][]struct {
 		{"\x84\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46", Installer, false}, // the class of an MSI file
 		{"\x86\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46", Installer, false}, // of a patch
 		{"\x82\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46", Installer, false}},
+	rtf: {{`\objdata`, Macros, true}},
 	svg: {{"<script", Code, true}, {"javascript:", Code, true}, {"<foreignobject", Code, true}, {"onload=", Code, true}},
 }
 
@@ -141,7 +143,7 @@ func (l *look) scan(k Kind, r io.Reader) (Verdict, error) {
 		n, err := io.ReadFull(r, buf[kept:])
 		window := buf[:kept+n]
 		lower := window
-		if k == svg {
+		if k == svg || k == rtf {
 			lower = bytes.ToLower(window)
 		}
 		for _, m := range marks[k] {
@@ -165,8 +167,8 @@ func (l *look) zip(s section, depth int) (Verdict, error) {
 	if depth >= MaxDepth {
 		return refuse(TooMuch, ""), nil
 	}
-	z, err := zip.NewReader(s, s.size)
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
+	z, err := openZip(s)
+	if err != nil {
 		return broken(err, "")
 	}
 	k := zipKind(z.File)
@@ -177,6 +179,34 @@ func (l *look) zip(s section, depth int) (Verdict, error) {
 		}
 	}
 	return Verdict{Kind: k}, nil
+}
+
+// openZip reads the list of a zip file's members.
+func openZip(s section) (*zip.Reader, error) {
+	x := &index{section: s, left: MaxIndex}
+	z, err := zip.NewReader(x, s.size)
+	if errors.Is(err, zip.ErrInsecurePath) {
+		err = nil
+	}
+	x.open = true
+	return z, err
+}
+
+// index bounds what is read before the members of a zip file are known: a list of members
+// takes many times its bytes in memory.
+type index struct {
+	section
+	left int64
+	open bool
+}
+
+// ReadAt implements io.ReaderAt.
+func (x *index) ReadAt(p []byte, at int64) (int, error) {
+	n, err := x.section.ReadAt(p, at)
+	if x.left -= int64(n); x.left < 0 && !x.open {
+		return 0, errTooMuch
+	}
+	return n, err
 }
 
 func (l *look) zipMember(f *zip.File, k Kind, depth int) (Verdict, error) {
@@ -256,7 +286,7 @@ func (l *look) inner(v Verdict, whole io.Reader, depth int, name string) (Verdic
 		return l.zip(section{bytes.NewReader(b), int64(len(b))}, depth+1)
 	case tarred, gzip:
 		return l.stream(v.Kind, whole, depth+1, name)
-	case ole, svg:
+	case ole, svg, rtf:
 		return l.scan(v.Kind, whole)
 	}
 	return v, nil

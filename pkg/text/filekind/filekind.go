@@ -76,6 +76,7 @@ var (
 	webp   = Kind{"webp", "image/webp", ".webp"}
 	octets = Kind{"octets", "application/octet-stream", ""}
 	plain  = Kind{"text", "text/plain; charset=utf-8", ".txt"}
+	rtf    = Kind{"rtf", "application/rtf", ".rtf"}
 	svg    = Kind{"svg", "image/svg+xml", ".svg"}
 	zipped = Kind{"zip", "application/zip", ".zip"}
 	gzip   = Kind{"gzip", "application/gzip", ".gz"}
@@ -88,7 +89,7 @@ var magics = []struct {
 	kind  Kind
 }{
 	{"\x89PNG\r\n\x1a\n", png}, {"\xff\xd8\xff", jpeg}, {"GIF87a", gif}, {"GIF89a", gif},
-	{"%PDF-", Kind{"pdf", "application/pdf", ".pdf"}}, {`{\rtf1`, Kind{"rtf", "application/rtf", ".rtf"}},
+	{"%PDF-", Kind{"pdf", "application/pdf", ".pdf"}}, {`{\rtf1`, rtf},
 	{"II*\x00", Kind{"tiff", "image/tiff", ".tif"}}, {"MM\x00*", Kind{"tiff", "image/tiff", ".tif"}},
 	{"OggS", Kind{"ogg", "application/ogg", ".ogg"}}, {"fLaC", Kind{"flac", "audio/flac", ".flac"}}, {"ID3", Kind{"mp3", "audio/mpeg", ".mp3"}},
 	{"\x1aE\xdf\xa3", Kind{"matroska", "video/x-matroska", ".mkv"}},

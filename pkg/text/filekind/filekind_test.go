@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -135,7 +136,7 @@ func TestWhatMayNot(t *testing.T) {
 		{"run", "#!/bin/sh\n", filekind.Script, ""}, {"run", "\xef\xbb\xbf#!/usr/bin/env python\n", filekind.Script, ""}, {"run", "@ECHO OFF\r\n", filekind.Script, ""}, {"a.ps1", "dir", filekind.Script, ""},
 		{"a.py", "print(1)", filekind.Code, ""}, {"page", "<!DOCTYPE html>", filekind.Code, ""}, {"page", "\n<?php", filekind.Code, ""},
 		{"logo.svg", "<svg>" + strings.Repeat(" ", 70<<10) + "<SCRIPT>x</SCRIPT></svg>", filekind.Code, ""},
-		{"a.doc", oleHead + strings.Repeat("\x00", 65590) + wide("_VBA_PROJECT"), filekind.Macros, ""}, {"a.docm", "x", filekind.Macros, ""},
+		{"a.doc", oleHead + strings.Repeat("\x00", 65590) + wide("_VBA_PROJECT"), filekind.Macros, ""}, {"a.docm", "x", filekind.Macros, ""}, {"a.rtf", `{\rtf1 ` + strings.Repeat("x", 70<<10) + `{\object\OBJDATA 0105}}`, filekind.Macros, ""},
 		{"a.docx", zipOf(t, member{"word/document.xml", "x"}, member{"word/vbaProject.bin", "x"}), filekind.Macros, "word/vbaProject.bin"},
 		{"a.ods", zipOf(t, member{"mimetype", "application/vnd.oasis.opendocument.spreadsheet"}, member{"Basic/Standard/Module1.xml", "x"}), filekind.Macros, "Basic/Standard/Module1.xml"},
 		{"a.xlsx", zipOf(t, member{"xl/workbook.xml", "x"}, member{"xl/embeddings/oleObject1.bin", oleHead + wide("\x01Ole10Native")}), filekind.Macros, "xl/embeddings/oleObject1.bin"},
@@ -199,6 +200,24 @@ func TestTooManyMembers(t *testing.T) {
 	}
 	if v := check(t, "many.zip", zipOf(t, many...)); v.Refused != filekind.TooMuch {
 		t.Errorf("%d members: %q", len(many), v.Refused)
+	}
+}
+
+// TestAListOfMembersIsBoundedBeforeItIsRead: a zip that is all list would fill the memory.
+func TestAListOfMembersIsBoundedBeforeItIsRead(t *testing.T) {
+	var b bytes.Buffer
+	entry := append([]byte("PK\x01\x02"), make([]byte, 42)...)
+	n := filekind.MaxIndex/len(entry) + 2000
+	for range n {
+		b.Write(entry)
+	}
+	end := append([]byte("PK\x05\x06"), make([]byte, 18)...)
+	binary.LittleEndian.PutUint16(end[8:], uint16(n))
+	binary.LittleEndian.PutUint16(end[10:], uint16(n))
+	binary.LittleEndian.PutUint32(end[12:], uint32(b.Len()))
+	head := "PK\x03\x04"
+	if v := check(t, "all-list.zip", head+b.String()+string(end)); v.Refused != filekind.TooMuch {
+		t.Errorf("refused for %q in %q", v.Refused, v.Member)
 	}
 }
 
