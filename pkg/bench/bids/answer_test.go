@@ -6,33 +6,34 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/op/optest"
 )
 
 func (w *world) answer(p person, target, bid string, send bool, answers ...obj) optest.Res {
-	w.t.Helper()
+	w.T.Helper()
 	if answers == nil {
 		answers = []obj{}
 	}
-	return w.Do(bids.Answer, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"answers": answers, "send": send}})
+	return w.Do(bids.Answer, optest.Req{Token: p.Token, Path: benchtest.On(target, bid), Body: obj{"answers": answers, "send": send}})
 }
 
 func TestDraftsStayWithThePersonUntilTheHandoff(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	bid := w.file(m, target)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	bid := w.File(m, target)
 	read := func() optest.Res {
-		return w.Do(bids.ReadAnswers, optest.Req{Token: m.Token, Path: on(target, bid)})
+		return w.Do(bids.ReadAnswers, optest.Req{Token: m.Token, Path: benchtest.On(target, bid)})
 	}
 	drafts := func() optest.Res {
-		return w.Do(bids.ReadDrafts, optest.Req{Token: p.Token, Path: on(target, bid)})
+		return w.Do(bids.ReadDrafts, optest.Req{Token: p.Token, Path: benchtest.On(target, bid)})
 	}
 	read().Refused(409, "this bid has not been named a finalist yet - there are no answers to read")
 	drafts().Refused(409, "not_finalist")
 	w.answer(p, target, bid, false).Refused(409, "not_finalist")
-	w.name(p, target, bid)
+	w.Name(p, target, bid)
 	if r := drafts().Want(200); r.Str("answers.3.question") != "What would spoil the evening?" || r.At("answers.3.answer") != nil || r.Str("handoff_at") != "2026-12-03T18:20:00Z" || r.At("answered_at") != nil {
 		t.Errorf("%s", r.Body)
 	}
@@ -66,18 +67,18 @@ func TestDraftsStayWithThePersonUntilTheHandoff(t *testing.T) {
 
 func TestRefusalsOfAnswers(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	bid := w.file(m, target)
-	w.name(p, target, bid)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	bid := w.File(m, target)
+	w.Name(p, target, bid)
 	w.answer(p, target, bid, true, obj{"ordinal": 0, "answer": "x"}).Refused(422, "invalid_field")
 	w.answer(p, target, bid, true, obj{"ordinal": 5, "answer": "x"}).Refused(422, "invalid_field")
 	w.answer(p, target, bid, true, obj{"ordinal": 1, "answer": "x"}, obj{"ordinal": 1, "answer": "y"}).Refused(422, "invalid_field")
 	w.answer(p, target, bid, true, obj{"ordinal": 1, "answer": strings.Repeat("é", 1001)}).Refused(422, "invalid_field")
 	w.answer(p, target, bid, true, obj{"ordinal": 1, "answer": "bell\u0007"}).Refused(422, "invalid_field")
 	w.answer(p, target, bid, true, obj{"ordinal": 1, "answer": "x", "score": 3}).Refused(422, "unknown_field")
-	w.Do(bids.Answer, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"answers": []obj{}}}).Refused(422, "missing_field")
-	w.answer(w.person("bob"), target, bid, true).Refused(404, "not found")
+	w.Do(bids.Answer, optest.Req{Token: p.Token, Path: benchtest.On(target, bid), Body: obj{"answers": []obj{}}}).Refused(422, "missing_field")
+	w.answer(w.Poster("bob"), target, bid, true).Refused(404, "not found")
 	w.answer(p, target, "x", true).Refused(404, "not found")
 	w.answer(p, target, bid, false, obj{"ordinal": 1, "answer": strings.Repeat("é", 1000)}).Want(200)
 	w.withdraw(m, bid).Want(200)
@@ -87,12 +88,12 @@ func TestRefusalsOfAnswers(t *testing.T) {
 func TestAnswersAreReadByTheirAgentAlone(t *testing.T) {
 	w := newWorld(t)
 	_, m, target, bid := w.finalist()
-	other := w.maker("Other")
-	second := w.easy(w.person("bob"))
-	rival := w.file(other, target)
+	other := w.Maker("Other")
+	second := w.Easy(w.Poster("bob"))
+	rival := w.File(other, target)
 	const none = `{"ok":false,"error":"not found"}`
 	read := func(m maker, target, bid string) optest.Res {
-		return w.Do(bids.ReadAnswers, optest.Req{Token: m.Token, Path: on(target, bid)})
+		return w.Do(bids.ReadAnswers, optest.Req{Token: m.Token, Path: benchtest.On(target, bid)})
 	}
 	for name, r := range map[string]optest.Res{
 		"somebody else's": read(other, target, bid), "no such bid": read(m, target, "00000000-0000-4000-8000-000000000000"),
@@ -106,11 +107,11 @@ func TestAnswersAreReadByTheirAgentAlone(t *testing.T) {
 		}
 	}
 	read(m, target, bid).Want(200)
-	w.Do(bids.ReadAnswers, optest.Req{Token: m.Token, Transport: "mcp", Path: on(target, bid)}).Refused(401, "unauthorized")
-	if r := w.Do(bids.ReadAnswers, optest.Req{Token: w.mcp(m, "deals:write"), Transport: "mcp", Path: on(target, bid)}).Want(401); r.Str("missing_scope") != "targets:read" {
+	w.Do(bids.ReadAnswers, optest.Req{Token: m.Token, Transport: "mcp", Path: benchtest.On(target, bid)}).Refused(401, "unauthorized")
+	if r := w.Do(bids.ReadAnswers, optest.Req{Token: w.mcp(m, "deals:write"), Transport: "mcp", Path: benchtest.On(target, bid)}).Want(401); r.Str("missing_scope") != "targets:read" {
 		t.Errorf("%s", r.Body)
 	}
-	a, b := read(m, target, bid), w.Do(bids.ReadAnswers, optest.Req{Token: w.mcp(m), Transport: "mcp", Path: on(target, bid)})
+	a, b := read(m, target, bid), w.Do(bids.ReadAnswers, optest.Req{Token: w.mcp(m), Transport: "mcp", Path: benchtest.On(target, bid)})
 	if string(a.Body) != string(b.Body) {
 		t.Errorf("%s over MCP: %s", a.Body, b.Body)
 	}
@@ -118,14 +119,14 @@ func TestAnswersAreReadByTheirAgentAlone(t *testing.T) {
 
 func TestQuestionsToAFinalist(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	bid := w.file(m, target)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	bid := w.File(m, target)
 	ask := func(q string) optest.Res {
-		return w.Do(bids.Ask, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"question": q}})
+		return w.Do(bids.Ask, optest.Req{Token: p.Token, Path: benchtest.On(target, bid), Body: obj{"question": q}})
 	}
 	ask("Do you know the duck place?").Refused(409, "not_finalist")
-	w.name(p, target, bid)
+	w.Name(p, target, bid)
 	if b := w.mine(m, bid); len(b.At("person_questions").([]any)) != 0 {
 		t.Errorf("%v", b.JSON)
 	}
@@ -148,7 +149,7 @@ func TestQuestionsToAFinalist(t *testing.T) {
 		}
 	}
 	reply("q1", "And more.").Want(201)
-	cards := w.Do(bids.ReadCard, optest.Req{Token: p.Token, Path: on(target, bid)}).Want(200)
+	cards := w.Do(bids.ReadCard, optest.Req{Token: p.Token, Path: benchtest.On(target, bid)}).Want(200)
 	if got := fmt.Sprint(cards.At("bid.person_questions.0.answers")); got != "[Yes. And more.]" {
 		t.Errorf("%s", cards.Body)
 	}
@@ -162,7 +163,7 @@ func TestQuestionsToAFinalist(t *testing.T) {
 		reply(ref, c.answer).Refused(422, c.code)
 	}
 	w.Do(bids.Reply, optest.Req{Token: m.Token, Path: map[string]string{"proposal_id": bid}, Body: obj{"question_ref": "q1", "answer": "x", "score": 1}}).Refused(422, "unknown_field")
-	w.Do(bids.Reply, optest.Req{Token: w.maker("Other").Token, Path: map[string]string{"proposal_id": bid}, Body: obj{"question_ref": "q1", "answer": "x"}}).Refused(404, "not found")
+	w.Do(bids.Reply, optest.Req{Token: w.Maker("Other").Token, Path: map[string]string{"proposal_id": bid}, Body: obj{"question_ref": "q1", "answer": "x"}}).Refused(404, "not found")
 	for range 18 {
 		reply("q1", "More.").Want(201)
 	}
@@ -170,9 +171,9 @@ func TestQuestionsToAFinalist(t *testing.T) {
 	w.withdraw(m, bid).Want(200)
 	reply("q1", "Late.").Refused(409, "not_finalist")
 	ask("Late?").Refused(409, "not_finalist")
-	mails := w.mails.to(p.Email)
+	mails := w.Mails.To(p.Email)
 	w.Settle()
-	if got := len(w.mails.to(p.Email)) - len(mails); got != 4 { // the digest, and the first answer to each of three questions
+	if got := len(w.Mails.To(p.Email)) - len(mails); got != 4 { // the digest, and the first answer to each of three questions
 		t.Errorf("%d mails", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/op"
@@ -56,13 +57,13 @@ func TestTheQuietClockToTheSecond(t *testing.T) {
 
 func TestTheQuietExpiryIsTestedOnceAndCallsBeforeTheHandoffDoNotCount(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	bid := w.file(m, target)
-	w.name(p, target, bid)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	bid := w.File(m, target)
+	w.Name(p, target, bid)
 	w.Do(bids.Mine, optest.Req{Token: m.Token}).Want(200)
 	w.Advance(time.Minute)
-	w.hand(p, target, bid)
+	w.Hand(p, target, bid)
 	w.Advance(24*time.Hour - time.Second)
 	if w.stored(bid).Status != bids.Filed {
 		t.Error("early")
@@ -76,13 +77,13 @@ func TestTheQuietExpiryIsTestedOnceAndCallsBeforeTheHandoffDoNotCount(t *testing
 func TestAnyDoorIsASignOfLife(t *testing.T) {
 	doors := map[string]func(w *world, m maker, target, bid string){
 		"rest read": func(w *world, m maker, target, bid string) {
-			w.Do(bids.ReadAnswers, optest.Req{Token: m.Token, Path: on(target, bid)}).Want(200)
+			w.Do(bids.ReadAnswers, optest.Req{Token: m.Token, Path: benchtest.On(target, bid)}).Want(200)
 		},
 		"mcp read": func(w *world, m maker, target, bid string) {
 			w.Do(bids.Mine, optest.Req{Token: w.mcp(m), Transport: "mcp"}).Want(200)
 		},
 		"mcp tool": func(w *world, m maker, target, bid string) {
-			w.Do(bids.EstimateReleases, optest.Req{Token: w.mcp(m), Transport: "mcp", Body: goodBid}).Want(200)
+			w.Do(bids.EstimateReleases, optest.Req{Token: w.mcp(m), Transport: "mcp", Body: benchtest.GoodBid}).Want(200)
 		},
 		"a refused read": func(w *world, m maker, target, bid string) {
 			w.Do(bids.Mine, optest.Req{Token: m.Token}).Want(200)
@@ -132,19 +133,19 @@ func TestAPlanStopsTheClockForGood(t *testing.T) {
 
 func TestThePersonsClock(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	bid := w.file(m, target)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	bid := w.File(m, target)
 	w.Settle()
-	w.name(p, target, bid)
-	mails := len(w.mails.to(p.Email))
-	w.Do(bids.Answer, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"answers": []obj{{"ordinal": 3, "answer": "My mother."}}, "send": false}}).Want(200)
+	w.Name(p, target, bid)
+	mails := len(w.Mails.To(p.Email))
+	w.Do(bids.Answer, optest.Req{Token: p.Token, Path: benchtest.On(target, bid), Body: obj{"answers": []obj{{"ordinal": 3, "answer": "My mother."}}, "send": false}}).Want(200)
 	w.Advance(24*time.Hour - time.Second)
-	if n := len(w.mails.to(p.Email)); n != mails {
+	if n := len(w.Mails.To(p.Email)); n != mails {
 		t.Errorf("%d mails", n)
 	}
 	w.Advance(time.Second)
-	if m := w.mails.to(p.Email); len(m) != mails+1 || m[mails].Subject != "An agent is waiting for your answers" || !strings.Contains(m[mails].Text, "3 December 2026, 18:20 UTC") {
+	if m := w.Mails.To(p.Email); len(m) != mails+1 || m[mails].Subject != "An agent is waiting for your answers" || !strings.Contains(m[mails].Text, "3 December 2026, 18:20 UTC") {
 		t.Errorf("%+v", m)
 	}
 	w.Advance(48*time.Hour - time.Second)
@@ -160,15 +161,15 @@ func TestThePersonsClock(t *testing.T) {
 	if got := w.at(m, "finalist.handoff"); !slices.Equal(got, []time.Duration{72 * time.Hour}) {
 		t.Errorf("%v", got)
 	}
-	w.Do(bids.Answer, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"answers": []obj{}, "send": true}}).Refused(409, "already_handed_off")
+	w.Do(bids.Answer, optest.Req{Token: p.Token, Path: benchtest.On(target, bid), Body: obj{"answers": []obj{}, "send": true}}).Refused(409, "already_handed_off")
 }
 
 func TestNobodyAnswersAndNobodyCalls(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	bid := w.file(m, target)
-	w.name(p, target, bid)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	bid := w.File(m, target)
+	w.Name(p, target, bid)
 	w.Advance(30 * 24 * time.Hour)
 	b := w.stored(bid)
 	if b.Status != bids.Expired || b.EndedAt.Sub(optest.Start) != 96*time.Hour {
@@ -180,14 +181,14 @@ func TestNobodyAnswersAndNobodyCalls(t *testing.T) {
 	if got := w.ledger(target); !slices.Equal(got, []string{"target.posted", "bid.filed", "finalist.named", "finalist.handoff", "finalist.expired"}) {
 		t.Error(got)
 	}
-	mails := w.mails.to(p.Email)
+	mails := w.Mails.To(p.Email)
 	if last := mails[len(mails)-1]; last.Subject != "A finalist ran out of time" || strings.Contains(last.Text, "Maker") {
 		t.Errorf("%+v", last)
 	}
-	if v := w.want(target); v.Finalists[0] != "" {
+	if v := w.Want(target); v.Finalists[0] != "" {
 		t.Error("the slot is free")
 	}
-	w.file(m, target) // and the agent may refile
+	w.File(m, target) // and the agent may refile
 }
 
 func TestALateSweepShowsAndPermitsNothingWrong(t *testing.T) {
@@ -200,7 +201,7 @@ func TestALateSweepShowsAndPermitsNothingWrong(t *testing.T) {
 		reminder bool
 	}{{12*time.Hour - time.Second, "filed", false}, {12 * time.Hour, "filed", true}, {24*time.Hour - time.Second, "filed", true}, {24 * time.Hour, "expired", true}} {
 		end := w.late(c.after)
-		cards := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: on(target)}).Want(200)
+		cards := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Want(200)
 		if got := cards.Str("bids.0.status"); got != c.status {
 			t.Errorf("after %v the person reads %s", c.after, got)
 		}
@@ -218,7 +219,7 @@ func TestALateSweepShowsAndPermitsNothingWrong(t *testing.T) {
 	end = w.late(24*time.Hour + time.Second)
 	w.plan(m, target, bid, goodPlan()).Refused(409, "cannot revise a expired bid")
 	w.withdraw(m, bid).Refused(409, "cannot withdraw a expired bid")
-	w.Do(bids.Ask, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"question": "Still there?"}}).Refused(409, "not_finalist")
+	w.Do(bids.Ask, optest.Req{Token: p.Token, Path: benchtest.On(target, bid), Body: obj{"question": "Still there?"}}).Refused(409, "not_finalist")
 	w.reject(p, target, bid, "Too late.").Refused(409, "not_filed")
 	w.tryName(p, target, bid).Refused(409, "not_filed")
 	b := w.mine(m, bid)
@@ -234,10 +235,10 @@ func TestALateSweepShowsAndPermitsNothingWrong(t *testing.T) {
 
 func TestALateHandoffDoesNotPunishSilenceNobodyListenedTo(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	bid := w.file(m, target)
-	w.name(p, target, bid)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	bid := w.File(m, target)
+	w.Name(p, target, bid)
 	w.ready(m)
 	end := w.late(72*time.Hour + 30*time.Hour) // handoff and quiet expiry both passed without a sweep
 	if b := w.mine(m, bid); b.Str("status") != "filed" || b.Str("finalist_health.answered_at") != "2026-12-03T18:20:00Z" {
@@ -251,10 +252,10 @@ func TestALateHandoffDoesNotPunishSilenceNobodyListenedTo(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	end()
-	second := w.easy(p)
-	other := w.maker("Other")
-	bid = w.file(other, second)
-	w.name(p, second, bid)
+	second := w.Easy(p)
+	other := w.Maker("Other")
+	bid = w.File(other, second)
+	w.Name(p, second, bid)
 	end = w.late(72*time.Hour + 48*time.Hour)
 	if b := w.mine(other, bid); b.Str("status") != "expired" {
 		t.Errorf("the plan deadline knows no excuse: %v", b.JSON)
@@ -264,41 +265,41 @@ func TestALateHandoffDoesNotPunishSilenceNobodyListenedTo(t *testing.T) {
 
 func TestAQuietAgentsPartyIsMailed(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
+	p := w.Poster("ada")
 	r := w.Do(registry.Register, optest.Req{Body: registration("Listener")}).Want(201)
 	m := maker{ID: r.Str("maker_id"), Token: r.Str("rest_token"), No: r.Str("registry_no")}
-	w.change(m, func(a *registry.Agent) { a.ReachableAt = w.Now() })
-	target := w.easy(p)
-	bid := w.file(m, target)
-	w.name(p, target, bid)
-	w.hand(p, target, bid)
+	w.Change(m, func(a *registry.Agent) { a.ReachableAt = w.Now() })
+	target := w.Easy(p)
+	bid := w.File(m, target)
+	w.Name(p, target, bid)
+	w.Hand(p, target, bid)
 	w.Advance(12 * time.Hour)
-	mails := w.mails.to("ops@ninedoors.example.com")
+	mails := w.Mails.To("ops@ninedoors.example.com")
 	if last := mails[len(mails)-1]; !strings.Contains(last.Subject, "Listener is a finalist and silent") || !strings.Contains(last.Text, "1 December 2026, 18:20 UTC") {
 		t.Errorf("%+v", last)
 	}
 	w.Run("bench", func(c *op.Call) error { return registry.Suppress(c, "ops@ninedoors.example.com", registry.Everything) })
-	second := w.easy(p)
-	bid = w.file(m, second)
-	w.name(p, second, bid)
-	w.hand(p, second, bid)
-	n := len(w.mails.to("ops@ninedoors.example.com"))
+	second := w.Easy(p)
+	bid = w.File(m, second)
+	w.Name(p, second, bid)
+	w.Hand(p, second, bid)
+	n := len(w.Mails.To("ops@ninedoors.example.com"))
 	w.Advance(13 * time.Hour)
-	if got := w.mails.to("ops@ninedoors.example.com"); len(got) != n {
+	if got := w.Mails.To("ops@ninedoors.example.com"); len(got) != n {
 		t.Errorf("mailed though it wants none: %+v", got[n:])
 	}
 }
 
 func TestClocksOfManyFinalistsDoNotMeet(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	target := w.easy(p)
+	p := w.Poster("ada")
+	target := w.Easy(p)
 	var filed []string
 	for i := range 3 {
-		m := w.maker(fmt.Sprint("Maker", i))
-		filed = append(filed, w.file(m, target))
-		w.name(p, target, filed[i])
-		w.hand(p, target, filed[i])
+		m := w.Maker(fmt.Sprint("Maker", i))
+		filed = append(filed, w.File(m, target))
+		w.Name(p, target, filed[i])
+		w.Hand(p, target, filed[i])
 		w.Advance(time.Hour)
 	}
 	w.Advance(21*time.Hour - time.Second)
@@ -314,7 +315,7 @@ func TestClocksOfManyFinalistsDoNotMeet(t *testing.T) {
 		}
 		w.Advance(time.Hour - time.Second)
 	}
-	if v := w.want(target); v.FreeSlot() != 1 || v.Finalists != [3]string{} {
+	if v := w.Want(target); v.FreeSlot() != 1 || v.Finalists != [3]string{} {
 		t.Errorf("%v", v.Finalists)
 	}
 }

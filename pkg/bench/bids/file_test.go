@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/registry"
@@ -22,9 +23,9 @@ import (
 
 func TestAFiledBid(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	r := w.try(m, target, goodBid).Want(201)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	r := w.try(m, target, benchtest.GoodBid).Want(201)
 	if len(r.JSON) != 3 || r.At("ok") != true || len(r.Str("proposal_id")) != 36 || r.Str("filed_at") != "2026-11-30T18:20:00Z" {
 		t.Errorf("%s", r.Body)
 	}
@@ -38,7 +39,7 @@ func TestAFiledBid(t *testing.T) {
 	if got := w.ledger(target); !slices.Equal(got, []string{"target.posted", "bid.filed"}) {
 		t.Error(got)
 	}
-	one := w.Do(wants.Read, optest.Req{Token: p.Token, Path: on(target)}).Want(200)
+	one := w.Do(wants.Read, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Want(200)
 	if one.Num("bid_count") != 1 || one.At("editable") != false {
 		t.Errorf("%s", one.Body)
 	}
@@ -46,9 +47,9 @@ func TestAFiledBid(t *testing.T) {
 
 func TestWhatMustNotBeSentIsIgnored(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
-	target := w.easy(w.person("ada"))
-	body := with(with(with(with(bid(), "agent_id", "somebody"), "target_id", "elsewhere"), "finish_line_odds", 0.5), "an_unknown_key", obj{})
+	m := w.Maker("Maker")
+	target := w.Easy(w.Poster("ada"))
+	body := benchtest.With(benchtest.With(benchtest.With(benchtest.With(benchtest.Bid(), "agent_id", "somebody"), "target_id", "elsewhere"), "finish_line_odds", 0.5), "an_unknown_key", obj{})
 	id := w.try(m, target, body).Want(201).Str("proposal_id")
 	if b := w.stored(id); b.AgentID != m.ID || b.TargetID != target {
 		t.Errorf("%+v", b)
@@ -62,45 +63,45 @@ func TestWhatMustNotBeSentIsIgnored(t *testing.T) {
 }
 
 func (w *world) row(k table.Key) string {
-	w.t.Helper()
-	rows, err := w.Store.Get(w.t.(*testing.T).Context(), k)
+	w.T.Helper()
+	rows, err := w.Store.Get(w.T.(*testing.T).Context(), k)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return string(rows[0].Data)
 }
 
 func TestRefusalsOfAFiling(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	closed, open := w.easy(p), w.easy(p)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	closed, open := w.Easy(p), w.Easy(p)
 	w.close(p, closed)
 	const gone = `{"ok":false,"error":"target not found or not open"}`
 	for _, id := range []string{closed, "00000000-0000-4000-8000-000000000000", "x", strings.Repeat("x", 400)} {
-		if r := w.try(m, id, goodBid).Want(404); string(r.Body) != gone {
+		if r := w.try(m, id, benchtest.GoodBid).Want(404); string(r.Body) != gone {
 			t.Errorf("%s", r.Body)
 		}
 	}
 	if r := w.try(m, closed, "{}").Want(404); string(r.Body) != gone {
 		t.Errorf("what is not there comes before what is wrong: %s", r.Body)
 	}
-	r := w.try(m, open, with(bid(), "pitch_title", nil)).Refused(422, "REJ-21")
+	r := w.try(m, open, benchtest.With(benchtest.Bid(), "pitch_title", nil)).Refused(422, "REJ-21")
 	if r.Str("rej") != "REJ-21" || r.Str("detail") == "" || r.Str("message") == "" || r.Str("docs") != "/static/agent-skill.md" {
 		t.Errorf("%s", r.Body)
 	}
-	w.try(m, open, with(bid(), "total_ask_cents", 20100)).Refused(422, "REJ-02")
+	w.try(m, open, benchtest.With(benchtest.Bid(), "total_ask_cents", 20100)).Refused(422, "REJ-02")
 	w.try(m, open, "[]").Refused(422, "REJ-01")
 	w.try(m, open, `{"model_declared":`).Refused(400, "invalid_json")
-	w.try(m, open, strings.Replace(goodBid, `"timeline_days": 7`, `"timeline_days": 7, "timeline_days": 8`, 1)).Refused(400, "invalid_json")
-	w.try(m, open, strings.Replace(goodBid, `9000`, `1e400`, 1)).Refused(400, "invalid_json")
-	w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: on(open), Body: goodBid, Type: "text/plain"}).Refused(415, "unsupported_media_type")
-	w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: on(open), Body: goodBid, Key: "-"}).Refused(400, "idempotency_key_required")
-	w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: on(open), Body: goodBid, Key: strings.Repeat("k", 201)}).Refused(400, "idempotency_key_required")
-	w.Do(bids.FileProposal, optest.Req{Path: on(open), Body: goodBid}).Refused(401, "unauthorized")
-	w.Do(bids.FileProposal, optest.Req{Token: p.Token, Path: on(open), Body: goodBid}).Refused(401, "unauthorized")
+	w.try(m, open, strings.Replace(benchtest.GoodBid, `"timeline_days": 7`, `"timeline_days": 7, "timeline_days": 8`, 1)).Refused(400, "invalid_json")
+	w.try(m, open, strings.Replace(benchtest.GoodBid, `9000`, `1e400`, 1)).Refused(400, "invalid_json")
+	w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: benchtest.On(open), Body: benchtest.GoodBid, Type: "text/plain"}).Refused(415, "unsupported_media_type")
+	w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: benchtest.On(open), Body: benchtest.GoodBid, Key: "-"}).Refused(400, "idempotency_key_required")
+	w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: benchtest.On(open), Body: benchtest.GoodBid, Key: strings.Repeat("k", 201)}).Refused(400, "idempotency_key_required")
+	w.Do(bids.FileProposal, optest.Req{Path: benchtest.On(open), Body: benchtest.GoodBid}).Refused(401, "unauthorized")
+	w.Do(bids.FileProposal, optest.Req{Token: p.Token, Path: benchtest.On(open), Body: benchtest.GoodBid}).Refused(401, "unauthorized")
 	w.try(m, open, `{"model_declared":"`+strings.Repeat("x", 1<<20)+`"}`).Refused(413, "body_too_large")
 	reader := w.mcp(m, "targets:read")
-	r = w.Do(bids.FileProposal, optest.Req{Token: reader, Transport: "mcp", Path: on(open), Body: goodBid}).Refused(401, "unauthorized")
+	r = w.Do(bids.FileProposal, optest.Req{Token: reader, Transport: "mcp", Path: benchtest.On(open), Body: benchtest.GoodBid}).Refused(401, "unauthorized")
 	if r.Str("missing_scope") != "proposals:write" {
 		t.Errorf("%s", r.Body)
 	}
@@ -110,27 +111,27 @@ func TestRefusalsOfAFiling(t *testing.T) {
 	if got := w.feed(m); len(got) != 0 {
 		t.Errorf("a refusal leaves no mark: %+v", got)
 	}
-	w.change(m, func(a *registry.Agent) { a.SuspendedAt = w.Now() })
-	w.try(m, open, goodBid).Refused(409, "new_work_suspended")
+	w.Change(m, func(a *registry.Agent) { a.SuspendedAt = w.Now() })
+	w.try(m, open, benchtest.GoodBid).Refused(409, "new_work_suspended")
 	w.try(m, open, "{}").Refused(409, "new_work_suspended")
-	w.try(m, closed, goodBid).Refused(404, "target not found or not open")
+	w.try(m, closed, benchtest.GoodBid).Refused(404, "target not found or not open")
 }
 
 func TestOneLiveBidOfAnAgentARound(t *testing.T) {
 	w := newWorld(t)
-	p, m, other := w.person("ada"), w.maker("Maker"), w.maker("Other")
-	target := w.easy(p)
-	first := w.file(m, target)
-	r := w.try(m, target, goodBid).Refused(409, "already_filed")
+	p, m, other := w.Poster("ada"), w.Maker("Maker"), w.Maker("Other")
+	target := w.Easy(p)
+	first := w.File(m, target)
+	r := w.try(m, target, benchtest.GoodBid).Refused(409, "already_filed")
 	if r.Str("proposal_id") != first {
 		t.Errorf("%s", r.Body)
 	}
 	w.try(m, target, "{}").Refused(409, "already_filed") // state comes before the rules of a bid
-	w.file(other, target)
+	w.File(other, target)
 	w.withdraw(m, first).Want(200)
-	second := w.file(m, target)
+	second := w.File(m, target)
 	w.reject(p, target, second, "Too dear.").Want(200)
-	third := w.file(m, target)
+	third := w.File(m, target)
 	if n := w.Do(bids.Mine, optest.Req{Token: m.Token}).Num("count"); n != 3 || third == second {
 		t.Errorf("%v rows: a new filing is always a new row", n)
 	}
@@ -143,12 +144,12 @@ func TestOneLiveBidOfAnAgentARound(t *testing.T) {
 
 func TestParallelFilingsOfOneAgentMakeOneBid(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
+	m := w.Maker("Maker")
 	for range 5 {
-		target := w.easy(w.person("ada"))
+		target := w.Easy(w.Poster("ada"))
 		var filed, refused atomic.Int32
 		parallel(20, func(int) {
-			switch r := w.try(m, target, goodBid); {
+			switch r := w.try(m, target, benchtest.GoodBid); {
 			case r.Status == 201:
 				filed.Add(1)
 			case r.Status == 409 && r.Str("error") == "already_filed":
@@ -165,100 +166,100 @@ func TestParallelFilingsOfOneAgentMakeOneBid(t *testing.T) {
 
 func TestParallelFilingsOfManyAgentsAllCount(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	target := w.easy(p)
+	p := w.Poster("ada")
+	target := w.Easy(p)
 	agents := make([]maker, 30)
 	for i := range agents {
-		agents[i] = w.maker("Maker")
+		agents[i] = w.Maker("Maker")
 	}
 	parallel(len(agents), func(i int) {
-		if r := w.try(agents[i], target, goodBid); r.Status != 201 {
+		if r := w.try(agents[i], target, benchtest.GoodBid); r.Status != 201 {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 	})
-	if n := w.Do(wants.Read, optest.Req{Token: p.Token, Path: on(target)}).Num("bid_count"); n != 30 {
+	if n := w.Do(wants.Read, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Num("bid_count"); n != 30 {
 		t.Errorf("%v bids", n)
 	}
 }
 
 func TestARetriedFilingIsOneBid(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
-	target, second := w.easy(w.person("ada")), w.easy(w.person("bob"))
+	m := w.Maker("Maker")
+	target, second := w.Easy(w.Poster("ada")), w.Easy(w.Poster("bob"))
 	send := func(target, body string) optest.Res {
-		return w.Do(bids.FileProposal, optest.Req{Token: m.Token, Key: "k", Path: on(target), Body: body})
+		return w.Do(bids.FileProposal, optest.Req{Token: m.Token, Key: "k", Path: benchtest.On(target), Body: body})
 	}
 	send(target, with2("pitch_title", nil)).Refused(422, "REJ-21") // a refusal does not use the key up
-	first := send(target, goodBid).Want(201)
-	again := send(target, goodBid).Want(201)
+	first := send(target, benchtest.GoodBid).Want(201)
+	again := send(target, benchtest.GoodBid).Want(201)
 	if !again.Replayed || string(first.Body) != string(again.Body) {
 		t.Errorf("%s", again.Body)
 	}
 	send(target, with2("timeline_days", 6)).Refused(409, "idempotency_conflict")
-	send(second, goodBid).Refused(409, "idempotency_conflict")
-	mcp := w.Do(bids.FileProposal, optest.Req{Token: w.mcp(m), Transport: "mcp", Key: "k", Path: on(target), Body: goodBid})
+	send(second, benchtest.GoodBid).Refused(409, "idempotency_conflict")
+	mcp := w.Do(bids.FileProposal, optest.Req{Token: w.mcp(m), Transport: "mcp", Key: "k", Path: benchtest.On(target), Body: benchtest.GoodBid})
 	if !mcp.Replayed || string(mcp.Body) != string(first.Body) {
 		t.Errorf("REST and MCP share one key space: %s", mcp.Body)
 	}
 }
 
-func with2(path string, v any) string { return text(with(bid(), path, v)) }
+func with2(path string, v any) string { return text(benchtest.With(benchtest.Bid(), path, v)) }
 
 func TestTheThirdNamingClosesBidding(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	target := w.easy(p)
+	p := w.Poster("ada")
+	target := w.Easy(p)
 	var filed []string
 	for range 3 {
-		filed = append(filed, w.file(w.maker("Maker"), target))
+		filed = append(filed, w.File(w.Maker("Maker"), target))
 	}
-	w.name(p, target, filed[0])
-	w.name(p, target, filed[1])
-	w.file(w.maker("Fourth"), target) // two named leave it open
-	w.name(p, target, filed[2])
-	late := w.maker("Late")
-	w.try(late, target, goodBid).Refused(409, "bidding_closed")
+	w.Name(p, target, filed[0])
+	w.Name(p, target, filed[1])
+	w.File(w.Maker("Fourth"), target) // two named leave it open
+	w.Name(p, target, filed[2])
+	late := w.Maker("Late")
+	w.try(late, target, benchtest.GoodBid).Refused(409, "bidding_closed")
 	w.try(late, target, "{}").Refused(409, "bidding_closed")
-	w.Do(bids.Unname, optest.Req{Token: p.Token, Path: on(target, filed[1])}).Want(200)
-	w.file(late, target) // a free slot opens it again
+	w.Do(bids.Unname, optest.Req{Token: p.Token, Path: benchtest.On(target, filed[1])}).Want(200)
+	w.File(late, target) // a free slot opens it again
 }
 
 func TestAnAcceptedBidClosesBidding(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	target := w.easy(p)
-	w.edit(target, func(_ *op.Call, v *wants.Want) error { v.BidID, v.DealID = "b", "d"; return nil })
-	w.try(w.maker("Late"), target, goodBid).Refused(409, "bidding_closed")
+	p := w.Poster("ada")
+	target := w.Easy(p)
+	w.Edit(target, func(_ *op.Call, v *wants.Want) error { v.BidID, v.DealID = "b", "d"; return nil })
+	w.try(w.Maker("Late"), target, benchtest.GoodBid).Refused(409, "bidding_closed")
 }
 
 func TestALapsedFinalistHoldsNoSlotThoughNoSweepCame(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	target := w.easy(p)
-	agents := []maker{w.maker("One"), w.maker("Two"), w.maker("Three")}
+	p := w.Poster("ada")
+	target := w.Easy(p)
+	agents := []maker{w.Maker("One"), w.Maker("Two"), w.Maker("Three")}
 	filed := make([]string, 3)
 	for i, m := range agents {
-		filed[i] = w.file(m, target)
-		w.name(p, target, filed[i])
+		filed[i] = w.File(m, target)
+		w.Name(p, target, filed[i])
 	}
-	w.hand(p, target, filed[1])
-	late := w.maker("Late")
+	w.Hand(p, target, filed[1])
+	late := w.Maker("Late")
 	end := w.late(24*time.Hour - time.Second)
-	w.try(late, target, goodBid).Refused(409, "bidding_closed")
+	w.try(late, target, benchtest.GoodBid).Refused(409, "bidding_closed")
 	end()
 	end = w.late(24 * time.Hour)
-	w.file(late, target)
-	w.try(agents[0], target, goodBid).Refused(409, "already_filed")
+	w.File(late, target)
+	w.try(agents[0], target, benchtest.GoodBid).Refused(409, "already_filed")
 	if b := w.stored(filed[1]); b.Status != bids.Expired || !b.EndedAt.Equal(optest.Start.Add(24*time.Hour)) {
 		t.Errorf("%+v", b)
 	}
-	if got := w.want(target).Finalists; got != [3]string{filed[0], "", filed[2]} {
+	if got := w.Want(target).Finalists; got != [3]string{filed[0], "", filed[2]} {
 		t.Errorf("%v", got)
 	}
 	if got := w.events(agents[1], filed[1]); !slices.Equal(got, []string{"bid.filed", "finalist.named", "finalist.handoff", "finalist.reminder", "finalist.expired"}) {
 		t.Errorf("%v", got)
 	}
-	w.file(agents[1], target) // its own bid is dead: it may file again
+	w.File(agents[1], target) // its own bid is dead: it may file again
 	end()
 	w.Advance(30 * 24 * time.Hour) // the sweep finds nothing left to do for it
 	if got := w.events(agents[1], filed[1]); len(got) != 5 {
@@ -268,10 +269,10 @@ func TestALapsedFinalistHoldsNoSlotThoughNoSweepCame(t *testing.T) {
 
 func TestAPracticeBidCountsNowhere(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
+	m := w.Maker("Maker")
 	var target string
 	w.Run("bench", func(c *op.Call) error {
-		in, err := wants.ReadPractice([]byte(text(posting())))
+		in, err := wants.ReadPractice([]byte(text(benchtest.Posting())))
 		if err != nil {
 			return err
 		}
@@ -280,8 +281,8 @@ func TestAPracticeBidCountsNowhere(t *testing.T) {
 		v.Frozen, target = &odds, v.ID
 		return err
 	})
-	w.edit(target, func(_ *op.Call, v *wants.Want) error { odds := 0.55; v.Frozen = &odds; return nil })
-	id := w.file(m, target)
+	w.Edit(target, func(_ *op.Call, v *wants.Want) error { odds := 0.55; v.Frozen = &odds; return nil })
+	id := w.File(m, target)
 	w.withdraw(m, id).Want(200)
 	if got := w.ledger(target); len(got) != 0 {
 		t.Errorf("%v", got)
@@ -309,7 +310,7 @@ func TestTheBidsOfThePackPass(t *testing.T) {
 		}
 		n++
 		w := newWorld(t)
-		m := w.maker("Maker")
+		m := w.Maker("Maker")
 		lane := obj{"kind": "open"}
 		if body["total_ask_cents"] == 0.0 {
 			lane = obj{"kind": "free"}
@@ -318,11 +319,11 @@ func TestTheBidsOfThePackPass(t *testing.T) {
 		if len(body["steps"].([]any)) == proposal.EasySteps {
 			odds = 0.6
 		}
-		target := w.post(w.person("ada"), with(posting(), "lane", lane), odds)
+		target := w.Post(w.Poster("ada"), benchtest.With(benchtest.Posting(), "lane", lane), odds)
 		if r := w.try(m, target, b[1]); r.Status != 201 {
 			t.Errorf("bid %d of the pack: %s", n, r.Body)
 		}
-		w.Do(bids.CheckProposal, optest.Req{Token: m.Token, Path: on(target), Body: b[1]}).Want(200)
+		w.Do(bids.CheckProposal, optest.Req{Token: m.Token, Path: benchtest.On(target), Body: b[1]}).Want(200)
 	}
 	if n < 2 {
 		t.Errorf("only %d bids in the pack", n)
@@ -331,14 +332,14 @@ func TestTheBidsOfThePackPass(t *testing.T) {
 
 func TestAgentsWritesAreLimited(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
-	target := w.easy(w.person("ada"))
-	w.file(m, target)
+	m := w.Maker("Maker")
+	target := w.Easy(w.Poster("ada"))
+	w.File(m, target)
 	for range 599 {
-		w.try(m, target, goodBid).Refused(409, "already_filed")
+		w.try(m, target, benchtest.GoodBid).Refused(409, "already_filed")
 	}
 	for range 600 {
-		if r := w.try(m, target, goodBid); r.Status != 409 {
+		if r := w.try(m, target, benchtest.GoodBid); r.Status != 409 {
 			t.Fatalf("%d: only what is committed is charged", r.Status)
 		}
 	}
@@ -346,8 +347,8 @@ func TestAgentsWritesAreLimited(t *testing.T) {
 
 func TestABidTooLargeToStoreIsRefusedWhole(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
-	target := w.post(w.person("ada"), with(posting(), "lane", obj{"kind": "open"}), 0.55)
+	m := w.Maker("Maker")
+	target := w.Post(w.Poster("ada"), benchtest.With(benchtest.Posting(), "lane", obj{"kind": "open"}), 0.55)
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) string { // nothing that compresses
 		var b strings.Builder
@@ -357,7 +358,7 @@ func TestABidTooLargeToStoreIsRefusedWhole(t *testing.T) {
 		return b.String()
 	}
 	big := func(items int) obj {
-		b := bid()
+		b := benchtest.Bid()
 		var list []obj
 		for range items {
 			list = append(list, obj{"label": "x", "why": random(1000)})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
@@ -33,36 +34,36 @@ func text(v any) string { b, _ := json.Marshal(v); return string(b) }
 
 // try files a body and answers whatever comes.
 func (w *world) try(m maker, target string, body any) optest.Res {
-	w.t.Helper()
-	return w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: on(target), Body: body})
+	w.T.Helper()
+	return w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: benchtest.On(target), Body: body})
 }
 
 func (w *world) plan(m maker, target, bid string, body any) optest.Res {
-	w.t.Helper()
-	return w.Do(bids.FilePlan, optest.Req{Token: m.Token, Path: on(target, bid), Body: body})
+	w.T.Helper()
+	return w.Do(bids.FilePlan, optest.Req{Token: m.Token, Path: benchtest.On(target, bid), Body: body})
 }
 
 // goodPlan is the bid's own steps, signed.
-func goodPlan() obj { return obj{"steps": bid()["steps"], "accept_rules": true} }
+func goodPlan() obj { return obj{"steps": benchtest.Bid()["steps"], "accept_rules": true} }
 
 func (w *world) withdraw(m maker, bid string) optest.Res {
-	w.t.Helper()
+	w.T.Helper()
 	return w.Do(bids.Withdraw, optest.Req{Token: m.Token, Path: map[string]string{"proposal_id": bid}})
 }
 
 func (w *world) tryName(p person, target, bid string) optest.Res {
-	w.t.Helper()
-	return w.Do(bids.Name, optest.Req{Token: p.Token, Path: on(target), Body: obj{"proposal_id": bid}})
+	w.T.Helper()
+	return w.Do(bids.Name, optest.Req{Token: p.Token, Path: benchtest.On(target), Body: obj{"proposal_id": bid}})
 }
 
 func (w *world) reject(p person, target, bid, reason string) optest.Res {
-	w.t.Helper()
-	return w.Do(bids.Reject, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"reason": reason}})
+	w.T.Helper()
+	return w.Do(bids.Reject, optest.Req{Token: p.Token, Path: benchtest.On(target, bid), Body: obj{"reason": reason}})
 }
 
 // mine is an agent's bid as its list shows it.
 func (w *world) mine(m maker, bid string) optest.Res {
-	w.t.Helper()
+	w.T.Helper()
 	r := w.Do(bids.Mine, optest.Req{Token: m.Token}).Want(200)
 	for _, b := range r.At("proposals").([]any) {
 		if b.(obj)["proposal_id"] == bid {
@@ -70,12 +71,12 @@ func (w *world) mine(m maker, bid string) optest.Res {
 			return r
 		}
 	}
-	w.t.Fatalf("no bid %s in %s", bid, r.Body)
+	w.T.Fatalf("no bid %s in %s", bid, r.Body)
 	return r
 }
 
 func (w *world) stored(bid string) (b bids.Bid) {
-	w.t.Helper()
+	w.T.Helper()
 	w.Run("bench", func(c *op.Call) (err error) { b, _, err = bids.Load(c, bid); return err })
 	return b
 }
@@ -91,7 +92,7 @@ func (w *world) events(m maker, bid string) (types []string) {
 }
 
 func (w *world) feed(m maker) (all []record.Entry) {
-	w.t.Helper()
+	w.T.Helper()
 	w.Run("bench", func(c *op.Call) (err error) {
 		all, _, err = record.Feed(c, m.ID, 0, record.MaxFeedPage)
 		return err
@@ -101,7 +102,7 @@ func (w *world) feed(m maker) (all []record.Entry) {
 
 // ledger are the public events about a target with their times.
 func (w *world) ledger(target string) (words []string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.Run("bench", func(c *op.Call) error {
 		var all []record.Pending
 		for n := range record.Shards {
@@ -124,7 +125,7 @@ func (w *world) ledger(target string) (words []string) {
 
 // mcp is a token of the agent that opens the MCP door.
 func (w *world) mcp(m maker, scopes ...string) (token string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.Run("bench", func(c *op.Call) (err error) {
 		token, err = account.MCPToken.Issue(c, m.ID, scopes, c.Now.Add(1000*time.Hour))
 		return err
@@ -151,25 +152,25 @@ func parallel(n int, fn func(i int)) {
 
 // finalist is a want with one named bid whose answers were sent.
 func (w *world) finalist() (p person, m maker, target, bid string) {
-	w.t.Helper()
-	p, m = w.person("ada"), w.maker("Maker")
-	target = w.easy(p)
-	bid = w.file(m, target)
-	w.name(p, target, bid)
-	w.hand(p, target, bid)
+	w.T.Helper()
+	p, m = w.Poster("ada"), w.Maker("Maker")
+	target = w.Easy(p)
+	bid = w.File(m, target)
+	w.Name(p, target, bid)
+	w.Hand(p, target, bid)
 	return p, m, target, bid
 }
 
 // close takes a want down.
 func (w *world) close(p person, target string) {
-	w.t.Helper()
-	w.Do(wants.Close, optest.Req{Token: p.Token, Path: on(target)}).Want(200)
+	w.T.Helper()
+	w.Do(wants.Close, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Want(200)
 }
 
 // ready makes an agent's payout account ready.
 func (w *world) ready(m maker) {
-	w.t.Helper()
-	w.change(m, func(a *registry.Agent) { a.Payout.Ready = true })
+	w.T.Helper()
+	w.Change(m, func(a *registry.Agent) { a.Payout.Ready = true })
 }
 
 // registration is what a new agent sends.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op"
@@ -15,14 +16,14 @@ import (
 
 func TestOwnBidsNewestFirst(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
-	p := w.person("ada")
+	m := w.Maker("Maker")
+	p := w.Poster("ada")
 	var filed []string
 	for range 7 {
-		filed = append(filed, w.file(m, w.easy(p)))
+		filed = append(filed, w.File(m, w.Easy(p)))
 		w.Advance(time.Second)
 	}
-	w.file(w.maker("Other"), w.easy(p))
+	w.File(w.Maker("Other"), w.Easy(p))
 	var got []string
 	after := ""
 	for {
@@ -42,18 +43,18 @@ func TestOwnBidsNewestFirst(t *testing.T) {
 	}
 	w.Do(bids.Mine, optest.Req{Token: m.Token, Query: query("after", "x")}).Refused(422, "cursor_invalid")
 	first := w.Do(bids.Mine, optest.Req{Token: m.Token, Query: query("limit", "3")})
-	w.Do(bids.Mine, optest.Req{Token: w.maker("Third").Token, Query: query("after", first.Str("next_cursor"))}).Refused(422, "cursor_invalid")
+	w.Do(bids.Mine, optest.Req{Token: w.Maker("Third").Token, Query: query("after", first.Str("next_cursor"))}).Refused(422, "cursor_invalid")
 	w.Do(bids.Mine, optest.Req{Token: m.Token, Query: query("limit", "101")}).Refused(422, "invalid_field")
 	w.Do(bids.Mine, optest.Req{}).Refused(401, "unauthorized")
-	if r := w.Do(bids.Mine, optest.Req{Token: w.maker("Nobody").Token}).Want(200); string(r.Body) != `{"ok":true,"count":0,"proposals":[],"next_cursor":null}` {
+	if r := w.Do(bids.Mine, optest.Req{Token: w.Maker("Nobody").Token}).Want(200); string(r.Body) != `{"ok":true,"count":0,"proposals":[],"next_cursor":null}` {
 		t.Errorf("%s", r.Body)
 	}
 }
 
 func TestEveryOwnBidHasEveryField(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
-	w.file(m, w.easy(w.person("ada")))
+	m := w.Maker("Maker")
+	w.File(m, w.Easy(w.Poster("ada")))
 	b := w.Do(bids.Mine, optest.Req{Token: m.Token}).Want(200).At("proposals.0").(obj)
 	for _, f := range []string{"proposal_id", "target_id", "round", "status", "filed_at", "total_ask_cents", "timeline_days", "finalist_ordinal", "plan_revised_at",
 		"superseded_at", "deal_id", "finalist_answers", "your_move", "finalist_health", "person_questions"} {
@@ -68,10 +69,10 @@ func TestEveryOwnBidHasEveryField(t *testing.T) {
 
 func TestCardsShowThePersonEverything(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Nine-Doors")
-	target := w.easy(p)
-	id := w.file(m, target)
-	r := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: on(target)}).Want(200)
+	p, m := w.Poster("ada"), w.Maker("Nine-Doors")
+	target := w.Easy(p)
+	id := w.File(m, target)
+	r := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Want(200)
 	for path, want := range map[string]any{"bids.0.proposal_id": id, "bids.0.status": "filed", "bids.0.round": 1.0, "bids.0.proposal.pitch_title": "A table your whole family can agree on",
 		"bids.0.proposal.steps.0.declared_odds": 0.7, "bids.0.plan": nil, "bids.0.finalist_ordinal": nil, "bids.0.agent.handle": "Nine-Doors", "bids.0.agent.registry_no": m.No,
 		"bids.0.agent.model_declared": "Example Model 1", "bids.0.agent.operator_name": "Nine Doors Labs", "bids.0.agent.reachable": true, "bids.0.agent.payout_ready": false,
@@ -80,23 +81,23 @@ func TestCardsShowThePersonEverything(t *testing.T) {
 			t.Errorf("%s is %v, want %v", path, got, want)
 		}
 	}
-	w.name(p, target, id)
-	w.hand(p, target, id)
-	if c := w.Do(bids.ReadCard, optest.Req{Token: p.Token, Path: on(target, id)}).Want(200); c.Str("bid.plan_deadline_at") != "2026-12-02T18:20:00Z" || c.Num("bid.finalist_ordinal") != 1 {
+	w.Name(p, target, id)
+	w.Hand(p, target, id)
+	if c := w.Do(bids.ReadCard, optest.Req{Token: p.Token, Path: benchtest.On(target, id)}).Want(200); c.Str("bid.plan_deadline_at") != "2026-12-02T18:20:00Z" || c.Num("bid.finalist_ordinal") != 1 {
 		t.Errorf("%s", c.Body)
 	}
 	w.reject(p, target, id, "Too dear.").Want(200)
-	if c := w.Do(bids.ReadCard, optest.Req{Token: p.Token, Path: on(target, id)}).Want(200); c.Str("bid.reject_reason") != "Too dear." || c.At("bid.plan_deadline_at") != nil {
+	if c := w.Do(bids.ReadCard, optest.Req{Token: p.Token, Path: benchtest.On(target, id)}).Want(200); c.Str("bid.reject_reason") != "Too dear." || c.At("bid.plan_deadline_at") != nil {
 		t.Errorf("%s", c.Body)
 	}
-	other := w.person("bob")
-	for _, r := range []optest.Res{w.Do(bids.Cards, optest.Req{Token: other.Token, Path: on(target)}), w.Do(bids.ReadCard, optest.Req{Token: other.Token, Path: on(target, id)}),
-		w.Do(bids.ReadCard, optest.Req{Token: p.Token, Path: on(target, "x")}), w.Do(bids.Cards, optest.Req{Token: p.Token, Path: on("x")})} {
+	other := w.Poster("bob")
+	for _, r := range []optest.Res{w.Do(bids.Cards, optest.Req{Token: other.Token, Path: benchtest.On(target)}), w.Do(bids.ReadCard, optest.Req{Token: other.Token, Path: benchtest.On(target, id)}),
+		w.Do(bids.ReadCard, optest.Req{Token: p.Token, Path: benchtest.On(target, "x")}), w.Do(bids.Cards, optest.Req{Token: p.Token, Path: benchtest.On("x")})} {
 		if r.Status != 404 || string(r.Body) != `{"ok":false,"error":"not found"}` {
 			t.Errorf("%s", r.Body)
 		}
 	}
-	w.Do(bids.Cards, optest.Req{Token: m.Token, Path: on(target)}).Refused(401, "unauthorized")
+	w.Do(bids.Cards, optest.Req{Token: m.Token, Path: benchtest.On(target)}).Refused(401, "unauthorized")
 }
 
 func TestCostsInWords(t *testing.T) {
@@ -112,10 +113,10 @@ func TestCostsInWords(t *testing.T) {
 		{obj{"kind": "open"}, obj{"note": "Nothing."}, ""},
 		{obj{"kind": "open"}, nil, "No estimate of your own costs was given."},
 	} {
-		p := w.person("ada")
-		target := w.post(p, with(posting(), "lane", c.lane), 0.55)
-		w.try(w.maker("Maker"), target, with(bid(), "person_cost_estimate", c.estimate)).Want(201)
-		if got := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: on(target)}).Want(200).Str("bids.0.person_costs"); got != c.want {
+		p := w.Poster("ada")
+		target := w.Post(p, benchtest.With(benchtest.Posting(), "lane", c.lane), 0.55)
+		w.try(w.Maker("Maker"), target, benchtest.With(benchtest.Bid(), "person_cost_estimate", c.estimate)).Want(201)
+		if got := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Want(200).Str("bids.0.person_costs"); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -123,19 +124,19 @@ func TestCostsInWords(t *testing.T) {
 
 func TestCardsPageAndHideBlockedAgents(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	target := w.easy(p)
+	p := w.Poster("ada")
+	target := w.Easy(p)
 	var agents []maker
 	for i := range 25 {
-		agents = append(agents, w.maker(fmt.Sprint("Maker", i)))
-		w.file(agents[i], target)
+		agents = append(agents, w.Maker(fmt.Sprint("Maker", i)))
+		w.File(agents[i], target)
 		w.Advance(time.Second)
 	}
 	w.Do(account.Block, optest.Req{Token: p.Token, Path: map[string]string{"maker_id": agents[24].ID}, Body: obj{"blocked": true}}).Want(200)
 	var got []string
 	after := ""
 	for {
-		r := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: on(target), Query: query("limit", "7", "after", after)}).Want(200)
+		r := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: benchtest.On(target), Query: query("limit", "7", "after", after)}).Want(200)
 		for _, b := range r.At("bids").([]any) {
 			got = append(got, b.(obj)["agent"].(obj)["handle"].(string))
 		}
@@ -146,14 +147,14 @@ func TestCardsPageAndHideBlockedAgents(t *testing.T) {
 	if len(got) != 24 || got[0] != "Maker23" || got[23] != "Maker0" {
 		t.Errorf("%v", got)
 	}
-	w.Do(bids.Cards, optest.Req{Token: p.Token, Path: on(target), Query: query("after", "x")}).Refused(422, "cursor_invalid")
+	w.Do(bids.Cards, optest.Req{Token: p.Token, Path: benchtest.On(target), Query: query("after", "x")}).Refused(422, "cursor_invalid")
 }
 
 func TestALargePageOfCardsEndsEarly(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	target := w.post(p, with(posting(), "lane", obj{"kind": "open"}), 0.55)
-	big := bid()
+	p := w.Poster("ada")
+	target := w.Post(p, benchtest.With(benchtest.Posting(), "lane", obj{"kind": "open"}), 0.55)
+	big := benchtest.Bid()
 	var items []obj
 	for i := range 60 {
 		items = append(items, obj{"label": fmt.Sprintf("Item %d", i), "why": strings.Repeat("because ", 200)})
@@ -161,11 +162,11 @@ func TestALargePageOfCardsEndsEarly(t *testing.T) {
 	big["steps"].([]any)[1] = obj{"title": "Provide it", "ask": "PROVIDE", "outcome_promise": "I will use what you give.", "agent_court_estimate": 1, "person_minutes": 5,
 		"line_item_amount": 4000, "declared_odds": 0.5, "provide": obj{"items": items}, "har_blocks": []obj{{"id": "x", "title": "Yours", "format": "written_response"}}}
 	for i := range 60 {
-		w.try(w.maker(fmt.Sprint("Maker", i)), target, big).Want(201)
+		w.try(w.Maker(fmt.Sprint("Maker", i)), target, big).Want(201)
 	}
 	seen, pages, after := 0, 0, ""
 	for {
-		r := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: on(target), Query: query("after", after)}).Want(200)
+		r := w.Do(bids.Cards, optest.Req{Token: p.Token, Path: benchtest.On(target), Query: query("after", after)}).Want(200)
 		seen, pages = seen+len(r.At("bids").([]any)), pages+1
 		if len(r.Body) > 5<<20 {
 			t.Errorf("a page of %d bytes", len(r.Body))
@@ -190,7 +191,7 @@ func TestALateSweepOfAClosedWant(t *testing.T) {
 		t.Errorf("the clocks of a closed want stand still: %v", b.JSON)
 	}
 	end()
-	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: on(target)}).Want(200)
+	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Want(200)
 	end = w.late(100 * time.Hour)
 	if b := w.mine(m, id); b.Str("status") != "expired" || b.Str("superseded_at") != "2026-11-30T19:20:00Z" {
 		t.Errorf("%v", b.JSON)

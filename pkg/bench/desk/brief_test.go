@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/wants"
@@ -17,13 +18,13 @@ import (
 
 func TestABriefInFull(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
+	p, m := w.Poster("ada"), w.Maker("Maker")
 	w.Do(account.Update, optest.Req{Token: p.Token, Body: obj{"house": obj{"house": "Willow", "value": "care", "value_description": "We look after each other."}}}).Want(200)
-	body := posting()
-	with(with(with(body, "timeline_days", 9), "location", "Porto"), "baseline", []obj{{"question": "Who eats?", "answer": ""}})
-	with(with(with(body, "strategy", obj{"polish": 10, "risk": 20, "novelty": 30}), "strategy_note", "Quiet places."), "tip_invited", true)
-	with(body, "finish_line.sentence", "Nine chairs.")
-	target := w.post(p, body, 0.55)
+	body := benchtest.Posting()
+	benchtest.With(benchtest.With(benchtest.With(body, "timeline_days", 9), "location", "Porto"), "baseline", []obj{{"question": "Who eats?", "answer": ""}})
+	benchtest.With(benchtest.With(benchtest.With(body, "strategy", obj{"polish": 10, "risk": 20, "novelty": 30}), "strategy_note", "Quiet places."), "tip_invited", true)
+	benchtest.With(body, "finish_line.sentence", "Nine chairs.")
+	target := w.Post(p, body, 0.55)
 	r := w.brief(m, target).Want(200)
 	for path, want := range map[string]any{
 		"target_id": target, "want": "A dinner table for nine people on Friday.", "baseline": nil, "finish_line": "A booking on the calendar: Nine chairs.",
@@ -46,20 +47,20 @@ func TestABriefInFull(t *testing.T) {
 
 func TestWordsOfABrief(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
+	p, m := w.Poster("ada"), w.Maker("Maker")
 	for _, c := range []struct {
 		body          obj
 		finish, lane  string
 		ceiling, days any
 	}{
-		{posting(), "A booking on the calendar", "paid", 20000.0, nil},
-		{with(posting(), "finish_line", obj{"tile": "object_at_door", "sentence": "A cake."}), "An object at the door: A cake.", "paid", 20000.0, nil},
-		{with(posting(), "finish_line", obj{"tile": "money_in_account", "sentence": ""}), "Money in the account", "paid", 20000.0, nil},
-		{with(posting(), "finish_line", obj{"tile": "something_else", "sentence": "A letter."}), "A letter.", "paid", 20000.0, nil},
-		{with(posting(), "lane", obj{"kind": "free"}), "A booking on the calendar", "free", 0.0, nil},
-		{with(with(posting(), "lane", obj{"kind": "open"}), "timeline_days", 1), "A booking on the calendar", "open", nil, 1.0},
+		{benchtest.Posting(), "A booking on the calendar", "paid", 20000.0, nil},
+		{benchtest.With(benchtest.Posting(), "finish_line", obj{"tile": "object_at_door", "sentence": "A cake."}), "An object at the door: A cake.", "paid", 20000.0, nil},
+		{benchtest.With(benchtest.Posting(), "finish_line", obj{"tile": "money_in_account", "sentence": ""}), "Money in the account", "paid", 20000.0, nil},
+		{benchtest.With(benchtest.Posting(), "finish_line", obj{"tile": "something_else", "sentence": "A letter."}), "A letter.", "paid", 20000.0, nil},
+		{benchtest.With(benchtest.Posting(), "lane", obj{"kind": "free"}), "A booking on the calendar", "free", 0.0, nil},
+		{benchtest.With(benchtest.With(benchtest.Posting(), "lane", obj{"kind": "open"}), "timeline_days", 1), "A booking on the calendar", "open", nil, 1.0},
 	} {
-		b := w.brief(m, w.post(p, c.body)).Want(200)
+		b := w.brief(m, w.Post(p, c.body)).Want(200)
 		equal(t, "finish_line", b.Str("brief.finish_line"), c.finish)
 		equal(t, "lane", b.Str("brief.lane.kind"), c.lane)
 		equal(t, "ceiling", b.At("brief.lane.ceiling_cents"), c.ceiling)
@@ -86,9 +87,9 @@ func TestFactsAreCountedNeverGuessed(t *testing.T) {
 
 func TestWhoReadsABrief(t *testing.T) {
 	w := newWorld(t)
-	p, m, other := w.person("ada"), w.maker("Maker"), w.maker("Other")
+	p, m, other := w.Poster("ada"), w.Maker("Maker"), w.Maker("Other")
 	const gone = `{"ok":false,"error":"target not found or not open"}`
-	target := w.easy(p)
+	target := w.Easy(p)
 	notFound := func(m maker) {
 		t.Helper()
 		if r := w.brief(m, target); r.Status != 404 || string(r.Body) != gone {
@@ -99,13 +100,13 @@ func TestWhoReadsABrief(t *testing.T) {
 		t.Errorf("%s", r.Body)
 	}
 	w.brief(other, target).Want(200)
-	bid := w.file(m, target)
+	bid := w.File(m, target)
 	var filed []string
 	for range 3 {
-		filed = append(filed, w.file(w.maker("Finalist"), target))
+		filed = append(filed, w.File(w.Maker("Finalist"), target))
 	}
 	for _, b := range filed {
-		w.name(p, target, b)
+		w.Name(p, target, b)
 	}
 	notFound(other)              // three finalists: bidding is closed
 	w.brief(m, target).Want(200) // a live bid keeps it readable
@@ -117,21 +118,21 @@ func TestWhoReadsABrief(t *testing.T) {
 	w.close(p, target)
 	notFound(other)
 	notFound(m)
-	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: on(target)}).Want(200)
+	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Want(200)
 	equal(t, "your_bid after a repost", w.brief(m, target).Want(200).At("brief.your_bid"), any(nil))
-	w.Do(desk.Brief, optest.Req{Path: on(target)}).Refused(401, "unauthorized")
-	w.Do(desk.Brief, optest.Req{Token: p.Token, Path: on(target)}).Refused(401, "unauthorized")
+	w.Do(desk.Brief, optest.Req{Path: benchtest.On(target)}).Refused(401, "unauthorized")
+	w.Do(desk.Brief, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Refused(401, "unauthorized")
 }
 
 func TestABriefIsReadableTheMomentAFinalistRanOutOfTime(t *testing.T) {
 	w := newWorld(t)
-	p, other := w.person("ada"), w.maker("Other")
-	target := w.easy(p)
+	p, other := w.Poster("ada"), w.Maker("Other")
+	target := w.Easy(p)
 	for i := range 3 {
-		m := w.maker(fmt.Sprint("Finalist", i))
-		b := w.file(m, target)
-		w.name(p, target, b)
-		w.hand(p, target, b)
+		m := w.Maker(fmt.Sprint("Finalist", i))
+		b := w.File(m, target)
+		w.Name(p, target, b)
+		w.Hand(p, target, b)
 	}
 	end := w.late(24*time.Hour - time.Second)
 	w.brief(other, target).Want(404)
@@ -143,11 +144,11 @@ func TestABriefIsReadableTheMomentAFinalistRanOutOfTime(t *testing.T) {
 
 func TestASignedDealKeepsTheBriefReadableForItsAgent(t *testing.T) {
 	w := newWorld(t)
-	p, m, loser := w.person("ada"), w.maker("Maker"), w.maker("Loser")
-	target := w.easy(p)
-	bid := w.file(m, target)
-	w.file(loser, target)
-	w.edit(target, func(c *op.Call, v *wants.Want) error {
+	p, m, loser := w.Poster("ada"), w.Maker("Maker"), w.Maker("Loser")
+	target := w.Easy(p)
+	bid := w.File(m, target)
+	w.File(loser, target)
+	w.Edit(target, func(c *op.Call, v *wants.Want) error {
 		v.BidID, v.DealID, v.Signed, v.UpdatedAt = bid, "d", true, c.Now
 		b, _, err := bids.Load(c, bid)
 		b.Status, b.DealID = bids.Accepted, "d"
@@ -166,16 +167,16 @@ func TestASignedDealKeepsTheBriefReadableForItsAgent(t *testing.T) {
 
 func TestYourBidAsAFinalist(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	bid := w.file(m, target)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	bid := w.File(m, target)
 	y := w.brief(m, target).At("brief.your_bid").(obj)
 	if len(y) != 8 || y["proposal_id"] != bid || y["status"] != "filed" || y["finalist_ordinal"] != nil || y["finalist_answers"] != nil || y["your_move"] != nil ||
 		y["finalist_health"] != nil || y["plan_revised_at"] != nil || len(y["person_questions"].([]any)) != 0 {
 		t.Errorf("%v", y)
 	}
-	w.name(p, target, bid)
-	w.hand(p, target, bid)
+	w.Name(p, target, bid)
+	w.Hand(p, target, bid)
 	r := w.brief(m, target)
 	equal(t, "move", r.Str("brief.your_bid.your_move.action"), "file_informed_plan")
 	equal(t, "expires", r.Str("brief.your_bid.finalist_health.expires_at"), "2026-12-01T18:20:00Z")
@@ -189,8 +190,8 @@ func TestYourBidAsAFinalist(t *testing.T) {
 
 func TestBriefsCostWhatTheyMust(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
 	cost := func(what string, most int64) {
 		t.Helper()
 		before := w.Store.Stats()
@@ -200,18 +201,18 @@ func TestBriefsCostWhatTheyMust(t *testing.T) {
 		}
 	}
 	cost("a stranger's", 2)
-	b := w.file(m, target)
+	b := w.File(m, target)
 	cost("a bidder's", 2)
-	w.name(p, target, b)
-	w.hand(p, target, b)
+	w.Name(p, target, b)
+	w.Hand(p, target, b)
 	w.brief(m, target).Want(200) // notes the sign of life
 	cost("a finalist's", 2)
 }
 
 func TestFilesOfATarget(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target, second := w.easy(p), w.easy(p)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target, second := w.Easy(p), w.Easy(p)
 	name := w.attach(p, target, 100)
 	get := func(m maker, target, file string) optest.Res {
 		return w.Do(desk.Attachment, optest.Req{Token: m.Token, Path: map[string]string{"target_id": target, "filename": file}})
@@ -231,19 +232,19 @@ func TestFilesOfATarget(t *testing.T) {
 		}
 	}
 	w.Do(desk.Attachment, optest.Req{Path: map[string]string{"target_id": target, "filename": name}}).Refused(401, "unauthorized")
-	b := w.file(m, target)
+	b := w.File(m, target)
 	w.close(p, target)
 	if r := get(m, target, name); string(r.Body) != none {
 		t.Errorf("%s", r.Body)
 	}
 	_ = b
-	page, _ := w.blobs.List(t.Context(), "attachments/", "", 10)
-	third := w.easy(p)
+	page, _ := w.Blobs.List(t.Context(), "attachments/", "", 10)
+	third := w.Easy(p)
 	name = w.attach(p, third, 5<<20)
 	if r := get(m, third, name).Want(200); r.Raw.Location != "" || r.Raw.Size != 5<<20+8 { // this store gives no links: it serves the bytes itself
 		t.Errorf("%+v", r.Raw)
 	}
-	if err := w.blobs.Delete(t.Context(), "attachments/"+third+"/"+strings.TrimSuffix(name, ".png")); err != nil || len(page.Entries) != 1 {
+	if err := w.Blobs.Delete(t.Context(), "attachments/"+third+"/"+strings.TrimSuffix(name, ".png")); err != nil || len(page.Entries) != 1 {
 		t.Fatal(err)
 	}
 	get(m, third, name).Refused(404, "not found")
@@ -251,10 +252,10 @@ func TestFilesOfATarget(t *testing.T) {
 
 func TestAWorldFile(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
-	target := w.practice(with(posting(), "world_file", obj{"counterparties": []obj{{"name": "Host", "script": "Says yes."}}}), 0.55)
+	m := w.Maker("Maker")
+	target := w.practice(benchtest.With(benchtest.Posting(), "world_file", obj{"counterparties": []obj{{"name": "Host", "script": "Says yes."}}}), 0.55)
 	get := func(m maker, target string) optest.Res {
-		return w.Do(desk.World, optest.Req{Token: m.Token, Path: on(target)})
+		return w.Do(desk.World, optest.Req{Token: m.Token, Path: benchtest.On(target)})
 	}
 	r := get(m, target).Want(200)
 	b := make([]byte, r.Raw.Size)
@@ -262,9 +263,9 @@ func TestAWorldFile(t *testing.T) {
 		t.Errorf("%s %+v", b, r.Raw)
 	}
 	equal(t, "url", w.brief(m, target).Str("brief.world_file_url"), "/api/bench/targets/"+target+"/world-file")
-	bare := w.practice(posting(), 0.55)
+	bare := w.practice(benchtest.Posting(), 0.55)
 	equal(t, "missing", w.brief(m, bare).At("brief.world_file_missing"), any(true))
-	for _, id := range []string{bare, "x", w.easy(w.person("ada"))} {
+	for _, id := range []string{bare, "x", w.Easy(w.Poster("ada"))} {
 		get(m, id).Refused(404, "not found")
 	}
 	if r := w.open(m).Want(200); !slices.Contains(ids(r, "targets", "target_id"), target) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/wants"
@@ -28,12 +29,12 @@ func query(pairs ...string) url.Values {
 func text(v any) string { b, _ := json.Marshal(v); return string(b) }
 
 func (w *world) brief(m maker, target string) optest.Res {
-	w.t.Helper()
-	return w.Do(desk.Brief, optest.Req{Token: m.Token, Path: on(target)})
+	w.T.Helper()
+	return w.Do(desk.Brief, optest.Req{Token: m.Token, Path: benchtest.On(target)})
 }
 
 func (w *world) open(m maker, pairs ...string) optest.Res {
-	w.t.Helper()
+	w.T.Helper()
 	return w.Do(desk.OpenTargets, optest.Req{Token: m.Token, Query: query(pairs...)})
 }
 
@@ -53,33 +54,33 @@ func (w *world) late(d time.Duration) (end func()) {
 }
 
 func (w *world) close(p person, target string) {
-	w.t.Helper()
-	w.Do(wants.Close, optest.Req{Token: p.Token, Path: on(target)}).Want(200)
+	w.T.Helper()
+	w.Do(wants.Close, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Want(200)
 }
 
 func (w *world) withdraw(m maker, bid string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.Do(bids.Withdraw, optest.Req{Token: m.Token, Path: map[string]string{"proposal_id": bid}}).Want(200)
 }
 
 // attach puts a picture of n bytes beside a want and returns its name.
 func (w *world) attach(p person, target string, n int) string {
-	w.t.Helper()
+	w.T.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
 	f, _ := form.CreateFormFile("file", "Ada Lovelace.png")
 	_, _ = f.Write(append([]byte("\x89PNG\r\n\x1a\n"), bytes.Repeat([]byte{7}, n)...))
 	_ = form.Close()
-	return w.Do(wants.Attach, optest.Req{Token: p.Token, Path: on(target), Type: form.FormDataContentType(), Stream: &b,
+	return w.Do(wants.Attach, optest.Req{Token: p.Token, Path: benchtest.On(target), Type: form.FormDataContentType(), Stream: &b,
 		Header: map[string]string{"Content-Type": form.FormDataContentType()}}).Want(201).Str("filename")
 }
 
 // practice makes a practice target.
 func (w *world) practice(body obj, odds float64) (id string) {
-	w.t.Helper()
+	w.T.Helper()
 	in, err := wants.ReadPractice([]byte(text(body)))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	w.Run("bench", func(c *op.Call) error { v, err := wants.CreatePractice(c, in); id = v.ID; return err })
 	w.Run("bench", func(c *op.Call) error { return wants.SetFrozen(c, id, &odds) })

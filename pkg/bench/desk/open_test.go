@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/wants"
@@ -18,10 +19,10 @@ import (
 
 func TestTheOpenListPagesNewestFirst(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
+	p, m := w.Poster("ada"), w.Maker("Maker")
 	var posted []string
 	for i := range 43 {
-		posted = append(posted, w.post(p, with(posting(), "want", fmt.Sprintf("Want number %d, please.", i))))
+		posted = append(posted, w.Post(p, benchtest.With(benchtest.Posting(), "want", fmt.Sprintf("Want number %d, please.", i))))
 		if i%3 == 0 { // some share their moment
 			w.Advance(time.Second)
 		}
@@ -55,12 +56,12 @@ func TestTheOpenListPagesNewestFirst(t *testing.T) {
 
 func TestARepostGoesToTheTop(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	first := w.easy(p)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	first := w.Easy(p)
 	w.Advance(time.Minute)
-	second := w.easy(p)
+	second := w.Easy(p)
 	w.Advance(time.Minute)
-	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: on(first)}).Want(200)
+	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: benchtest.On(first)}).Want(200)
 	if got := ids(w.open(m), "targets", "target_id"); !slices.Equal(got, []string{first, second}) {
 		t.Error(got)
 	}
@@ -68,18 +69,18 @@ func TestARepostGoesToTheTop(t *testing.T) {
 
 func TestATargetStaysInTheListOfWhoHoldsALiveBidOnIt(t *testing.T) {
 	w := newWorld(t)
-	p, m, other := w.person("ada"), w.maker("Maker"), w.maker("Other")
+	p, m, other := w.Poster("ada"), w.Maker("Maker"), w.Maker("Other")
 	var targets []string
 	for range 6 {
-		targets = append(targets, w.easy(p))
+		targets = append(targets, w.Easy(p))
 		w.Advance(time.Second)
 	}
 	held := targets[2]
-	mine := w.file(m, held)
+	mine := w.File(m, held)
 	var filed []string
 	for range 3 {
-		filed = append(filed, w.file(w.maker("Finalist"), held))
-		w.name(p, held, filed[len(filed)-1])
+		filed = append(filed, w.File(w.Maker("Finalist"), held))
+		w.Name(p, held, filed[len(filed)-1])
 	}
 	if got := ids(w.open(other), "targets", "target_id"); len(got) != 5 || slices.Contains(got, held) {
 		t.Errorf("%v", got)
@@ -107,22 +108,22 @@ func TestATargetStaysInTheListOfWhoHoldsALiveBidOnIt(t *testing.T) {
 	if got := ids(w.open(m), "targets", "target_id"); len(got) != 5 {
 		t.Errorf("%v", got)
 	}
-	w.Do(bids.Unname, optest.Req{Token: p.Token, Path: on(held, filed[0])}).Want(200)
+	w.Do(bids.Unname, optest.Req{Token: p.Token, Path: benchtest.On(held, filed[0])}).Want(200)
 	r := w.open(m)
 	if got := ids(r, "targets", "target_id"); !slices.Equal(got, want) {
 		t.Errorf("a free slot brings it back for everybody: %v", got)
 	}
 	equal(t, "a withdrawn bid still shows", r.Str("targets.3.your_bid.status"), "withdrawn")
 	equal(t, "as in the brief", w.brief(m, held).Str("brief.your_bid.status"), "withdrawn")
-	again := w.file(m, held)
+	again := w.File(m, held)
 	equal(t, "the latest bid shows", w.open(m).Str("targets.3.your_bid.proposal_id"), again)
 	w.Advance(time.Minute)
-	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: on(held)}).Want(200)
+	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: benchtest.On(held)}).Want(200)
 	r = w.open(m)
 	equal(t, "reposted on top", r.Str("targets.0.target_id"), held)
 	equal(t, "your_bid of the round before", r.At("targets.0.your_bid"), any(nil))
-	w.edit(held, func(_ *op.Call, v *wants.Want) error { odds := 0.55; v.Frozen = &odds; return nil })
-	w.file(m, held)
+	w.Edit(held, func(_ *op.Call, v *wants.Want) error { odds := 0.55; v.Frozen = &odds; return nil })
+	w.File(m, held)
 	if got := ids(w.open(m), "targets", "target_id"); len(got) != 6 {
 		t.Errorf("listed twice: %v", got)
 	}
@@ -130,41 +131,41 @@ func TestATargetStaysInTheListOfWhoHoldsALiveBidOnIt(t *testing.T) {
 
 func TestOpenEntriesAreTheBriefs(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	w.file(m, target)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	w.File(m, target)
 	a, b := w.brief(m, target).At("brief"), w.open(m).At("targets.0")
 	if text(a) != text(b) {
 		t.Errorf("%s\n%s", text(a), text(b))
 	}
-	if r := w.open(w.maker("Other")); r.At("targets.0.your_bid") != nil {
+	if r := w.open(w.Maker("Other")); r.At("targets.0.your_bid") != nil {
 		t.Errorf("%s", r.Body)
 	}
 }
 
 func TestTheOpenTargetsAreCounted(t *testing.T) {
 	w := newWorld(t)
-	p, m, other := w.person("ada"), w.maker("Maker"), w.maker("Other")
+	p, m, other := w.Poster("ada"), w.Maker("Maker"), w.Maker("Other")
 	count := func(m maker) int {
 		return int(w.Do(desk.Attention, optest.Req{Token: m.Token}).Want(200).Num("open_targets.count"))
 	}
 	equal(t, "nothing", count(m), 0)
 	var targets []string
 	for range 5 {
-		targets = append(targets, w.easy(p))
+		targets = append(targets, w.Easy(p))
 	}
-	bid := w.file(m, targets[0])
+	bid := w.File(m, targets[0])
 	equal(t, "mine", count(m), 4)
 	equal(t, "the other's", count(other), 5)
 	w.withdraw(m, bid)
 	equal(t, "after a withdrawal", count(m), 5)
-	w.file(m, targets[0])
+	w.File(m, targets[0])
 	w.close(p, targets[0])
 	equal(t, "after a close", count(m), 4)
-	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: on(targets[0])}).Want(200)
+	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: benchtest.On(targets[0])}).Want(200)
 	equal(t, "after a repost", count(m), 5)
 	for range 3 {
-		w.name(p, targets[1], w.file(w.maker("Finalist"), targets[1]))
+		w.Name(p, targets[1], w.File(w.Maker("Finalist"), targets[1]))
 	}
 	equal(t, "with three finalists", count(other), 4)
 	w.Advance(97 * time.Hour)
@@ -174,9 +175,9 @@ func TestTheOpenTargetsAreCounted(t *testing.T) {
 
 func TestTheBoardShowsNothingOfBidsAndPeople(t *testing.T) {
 	w := newWorld(t)
-	p, m := w.person("ada"), w.maker("Maker")
-	target := w.easy(p)
-	w.practice(posting(), 0.55)
+	p, m := w.Poster("ada"), w.Maker("Maker")
+	target := w.Easy(p)
+	w.practice(benchtest.Posting(), 0.55)
 	board := func() optest.Res { return w.Do(desk.Board, optest.Req{Address: "198.51.100.7"}).Want(200) }
 	before := board()
 	row := before.At("wants.0").(obj)
@@ -188,17 +189,17 @@ func TestTheBoardShowsNothingOfBidsAndPeople(t *testing.T) {
 	w.Advance(time.Hour)
 	var filed []string
 	for range 3 {
-		filed = append(filed, w.file(m, target))
-		m = w.maker("Maker")
+		filed = append(filed, w.File(m, target))
+		m = w.Maker("Maker")
 	}
-	w.name(p, target, filed[0])
-	w.name(p, target, filed[1])
-	w.Do(bids.Reject, optest.Req{Token: p.Token, Path: on(target, filed[1]), Body: obj{"reason": "No."}}).Want(200)
-	w.name(p, target, filed[2])
+	w.Name(p, target, filed[0])
+	w.Name(p, target, filed[1])
+	w.Do(bids.Reject, optest.Req{Token: p.Token, Path: benchtest.On(target, filed[1]), Body: obj{"reason": "No."}}).Want(200)
+	w.Name(p, target, filed[2])
 	if after := board(); string(after.Body) != string(before.Body) {
 		t.Errorf("bids and namings moved the board: %s", after.Body)
 	}
-	w.Do(wants.AddNote, optest.Req{Token: p.Token, Path: on(target), Body: obj{"note": "We are ten."}}).Want(200)
+	w.Do(wants.AddNote, optest.Req{Token: p.Token, Path: benchtest.On(target), Body: obj{"note": "We are ten."}}).Want(200)
 	if r := board(); r.Str("wants.0.updated_at") != "2026-11-30T19:20:00Z" || !strings.HasSuffix(r.Str("wants.0.want"), "[2026-11-30] We are ten.") {
 		t.Errorf("%s", r.Body)
 	}
@@ -224,10 +225,10 @@ func TestTheBoardIsReadAHundredAndTwentyTimesAnHour(t *testing.T) {
 
 func TestAHundredThousandWantsCostThePageOfTen(t *testing.T) {
 	w := newWorld(t)
-	m := w.maker("Maker")
-	p := w.person("ada")
+	m := w.Maker("Maker")
+	p := w.Poster("ada")
 	for range 10 {
-		w.post(p, posting())
+		w.Post(p, benchtest.Posting())
 	}
 	calls := func(o *op.Operation, token string) int64 {
 		before := w.Store.Stats()

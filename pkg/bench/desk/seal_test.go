@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/registry"
@@ -50,16 +51,16 @@ func newTwin(t *testing.T) *twin {
 	w := &twin{world: newWorld(t)}
 	w.dice(1 << 40)
 	for i := range 2 {
-		w.people = append(w.people, w.person(fmt.Sprint("person", i)))
+		w.people = append(w.people, w.Poster(fmt.Sprint("person", i)))
 	}
 	for i := range 4 {
-		w.agents = append(w.agents, w.maker(fmt.Sprint("Agent", i)))
-		w.change(w.agents[i], func(a *registry.Agent) { a.Payout.Ready = true })
+		w.agents = append(w.agents, w.Maker(fmt.Sprint("Agent", i)))
+		w.Change(w.agents[i], func(a *registry.Agent) { a.Payout.Ready = true })
 	}
-	w.rival = w.maker("Rival")
+	w.rival = w.Maker("Rival")
 	for i := range 3 {
 		w.dice(1<<41 + uint64(i))
-		w.targets = append(w.targets, w.easy(w.people[i%2]))
+		w.targets = append(w.targets, w.Easy(w.people[i%2]))
 	}
 	w.attach(w.people[0], w.targets[0], 100)
 	return w
@@ -69,7 +70,7 @@ func newTwin(t *testing.T) *twin {
 func (w *twin) compete(body obj) {
 	w.dice(1 << 42)
 	if body != nil {
-		w.secret = w.Do(bids.FileProposal, optest.Req{Token: w.rival.Token, Key: "secret", Path: on(w.targets[0]), Body: body}).Want(201).Str("proposal_id")
+		w.secret = w.Do(bids.FileProposal, optest.Req{Token: w.rival.Token, Key: "secret", Path: benchtest.On(w.targets[0]), Body: body}).Want(201).Str("proposal_id")
 	}
 }
 
@@ -85,7 +86,7 @@ func (w *twin) act(call int, secret string) string {
 	bid := pick(w.filed, secret, secret, "00000000-0000-4000-8000-000000000001")
 	m := w.agents[r.IntN(len(w.agents))]
 	p := w.people[r.IntN(len(w.people))]
-	req := optest.Req{Token: m.Token, Key: fmt.Sprint("k", call), Path: on(target, bid)}
+	req := optest.Req{Token: m.Token, Key: fmt.Sprint("k", call), Path: benchtest.On(target, bid)}
 	var o *op.Operation
 	switch n := r.IntN(40); {
 	case n < 4:
@@ -105,9 +106,9 @@ func (w *twin) act(call int, secret string) string {
 	case n < 19:
 		o, req.Body = bids.Reply, obj{"question_ref": "1", "answer": "Yes."}
 	case n < 24:
-		o, req.Body = bids.FileProposal, goodBid
+		o, req.Body = bids.FileProposal, benchtest.GoodBid
 	case n < 25:
-		o, req.Body = bids.CheckProposal, goodBid
+		o, req.Body = bids.CheckProposal, benchtest.GoodBid
 	case n < 27:
 		o = desk.Attention
 	case n < 29:
@@ -135,7 +136,7 @@ func (w *twin) acts(p person, r *rand.Rand, n int, target, bid, secret string) s
 	if bid == secret {
 		return ""
 	}
-	req := optest.Req{Token: p.Token, Path: on(target, bid)}
+	req := optest.Req{Token: p.Token, Path: benchtest.On(target, bid)}
 	switch n {
 	case 33, 34:
 		req.Body = obj{"proposal_id": bid}
@@ -157,14 +158,14 @@ func (w *twin) acts(p person, r *rand.Rand, n int, target, bid, secret string) s
 	return ""
 }
 
-func goodPlan() obj { return obj{"steps": bid()["steps"], "accept_rules": true} }
+func goodPlan() obj { return obj{"steps": benchtest.Bid()["steps"], "accept_rules": true} }
 
 func TestTheSealHoldsAgainstEveryOtherAgent(t *testing.T) {
-	dearer := bid()
+	dearer := benchtest.Bid()
 	dearer["total_ask_cents"], dearer["allocation"] = 12000, obj{"ad_spend": 0, "tools": 0, "agent_work": 12000}
 	dearer["steps"].([]any)[0].(obj)["line_item_amount"] = 7000
-	worded := with(with(bid(), "pitch_title", "Something else altogether"), "timeline_days", 3)
-	variants := map[string]obj{"present": bid(), "dearer": dearer, "other words": worded}
+	worded := benchtest.With(benchtest.With(benchtest.Bid(), "pitch_title", "Something else altogether"), "timeline_days", 3)
+	variants := map[string]obj{"present": benchtest.Bid(), "dearer": dearer, "other words": worded}
 	for name, body := range variants {
 		t.Run(name, func(t *testing.T) {
 			with, without := newTwin(t), newTwin(t)
@@ -185,12 +186,12 @@ func TestTheSealHoldsAgainstEveryOtherAgent(t *testing.T) {
 
 // leaks lists every row, blob and mail that holds a word, except those that are allowed to.
 func (w *world) leaks(word string, allowed func(table.Row) bool) (found []string) {
-	w.t.Helper()
+	w.T.Helper()
 	after := ""
 	for {
 		rows, next, err := w.Store.List(context.Background(), after, 1000)
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		for _, r := range rows {
 			var v op.RawValue
@@ -202,19 +203,19 @@ func (w *world) leaks(word string, allowed func(table.Row) bool) (found []string
 			break
 		}
 	}
-	for _, m := range w.mails.sent {
+	for _, m := range w.Mails.Sent {
 		if strings.Contains(m.Text+m.HTML+m.Subject, word) {
 			found = append(found, "a mail to "+m.To)
 		}
 	}
-	page, err := w.blobs.List(context.Background(), "", "", 1000)
+	page, err := w.Blobs.List(context.Background(), "", "", 1000)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	for _, e := range page.Entries {
-		o, err := w.blobs.Get(context.Background(), e.Key, blob.Range{})
+		o, err := w.Blobs.Get(context.Background(), e.Key, blob.Range{})
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		if b, _ := io.ReadAll(o.Body); strings.Contains(string(b), word) {
 			found = append(found, "blob "+e.Key)
@@ -226,10 +227,10 @@ func (w *world) leaks(word string, allowed func(table.Row) bool) (found []string
 func TestABidIsWrittenWhereItBelongsAndNowhereElse(t *testing.T) {
 	w := newTwin(t)
 	const canary = "Zimtschnecken"
-	body := bid()
-	with(with(body, "pitch_title", canary+" for nine"), "pitch_body", canary)
-	with(body, "smart_goals", []string{canary})
-	with(body, "finalist_questions", []any{[]string{canary + "?", canary + "!", canary, "b " + canary}})
+	body := benchtest.Bid()
+	benchtest.With(benchtest.With(body, "pitch_title", canary+" for nine"), "pitch_body", canary)
+	benchtest.With(body, "smart_goals", []string{canary})
+	benchtest.With(body, "finalist_questions", []any{[]string{canary + "?", canary + "!", canary, "b " + canary}})
 	body["steps"].([]any)[0].(obj)["title"] = canary
 	w.compete(body)
 	for call := range 1500 {
@@ -253,16 +254,16 @@ func TestABidIsWrittenWhereItBelongsAndNowhereElse(t *testing.T) {
 
 func TestNoVerbOnSomebodyElsesIdsSaysMoreThanNothing(t *testing.T) {
 	w := newWorld(t)
-	p, m, other := w.person("ada"), w.maker("Maker"), w.maker("Other")
-	target := w.easy(p)
-	w.file(other, target)
-	bid := w.file(m, target)
-	w.name(p, target, bid)
-	w.hand(p, target, bid)
+	p, m, other := w.Poster("ada"), w.Maker("Maker"), w.Maker("Other")
+	target := w.Easy(p)
+	w.File(other, target)
+	bid := w.File(m, target)
+	w.Name(p, target, bid)
+	w.Hand(p, target, bid)
 	const none = "00000000-0000-4000-8000-000000000000"
 	for _, o := range []*op.Operation{bids.ReadAnswers, bids.FilePlan, bids.Reply, bids.Withdraw} {
 		req := func(id string) optest.Req {
-			r := optest.Req{Token: other.Token, Path: on(target, id)}
+			r := optest.Req{Token: other.Token, Path: benchtest.On(target, id)}
 			switch o {
 			case bids.FilePlan:
 				r.Body = goodPlan()
@@ -284,11 +285,11 @@ func TestNoVerbOnSomebodyElsesIdsSaysMoreThanNothing(t *testing.T) {
 
 func TestNoAgentReadsWhoThePersonIs(t *testing.T) {
 	w := newWorld(t)
-	m, other := w.maker("Maker"), w.maker("Other")
-	p := w.person("quetzalcoatl")
+	m, other := w.Maker("Maker"), w.Maker("Other")
+	p := w.Poster("quetzalcoatl")
 	w.Do(account.Update, optest.Req{Token: p.Token, Body: obj{"display_name": "Xochiquetzal Tlaloc", "phone": "+15557654321", "timezone": "America/Mexico_City"}}).Want(200)
 	canaries := []string{"quetzalcoatl", "Xochiquetzal", "Tlaloc", "5557654321", "Mexico_City", p.ID, "Ada Lovelace", "people.example.test"}
-	target := w.easy(p)
+	target := w.Easy(p)
 	name := w.attach(p, target, 100)
 	var seen strings.Builder
 	look := func(res optest.Res) {
@@ -303,27 +304,27 @@ func TestNoAgentReadsWhoThePersonIs(t *testing.T) {
 			look(w.open(who))
 			look(w.Do(desk.Board, optest.Req{}))
 			look(w.Do(bids.Mine, optest.Req{Token: who.Token}))
-			look(w.Do(bids.ReadAnswers, optest.Req{Token: who.Token, Path: on(target, bid)}))
+			look(w.Do(bids.ReadAnswers, optest.Req{Token: who.Token, Path: benchtest.On(target, bid)}))
 			look(w.Do(desk.Attention, optest.Req{Token: who.Token}))
 			look(w.Do(desk.Events, optest.Req{Token: who.Token}))
 			look(w.Do(desk.Me, optest.Req{Token: who.Token}))
 			look(w.Do(desk.Attachment, optest.Req{Token: who.Token, Path: map[string]string{"target_id": target, "filename": name}}))
-			look(w.Do(bids.FileProposal, optest.Req{Token: who.Token, Path: on(target), Body: goodBid}))
+			look(w.Do(bids.FileProposal, optest.Req{Token: who.Token, Path: benchtest.On(target), Body: benchtest.GoodBid}))
 		}
 	}
 	readAll("x")
 	bid := w.Do(bids.Mine, optest.Req{Token: m.Token}).Str("proposals.0.proposal_id")
-	w.name(p, target, bid)
+	w.Name(p, target, bid)
 	readAll(bid)
-	w.Do(bids.Ask, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"question": "Sure?"}}).Want(201)
-	w.hand(p, target, bid)
+	w.Do(bids.Ask, optest.Req{Token: p.Token, Path: benchtest.On(target, bid), Body: obj{"question": "Sure?"}}).Want(201)
+	w.Hand(p, target, bid)
 	readAll(bid)
-	w.Do(bids.Reject, optest.Req{Token: p.Token, Path: on(target, bid), Body: obj{"reason": "Write to quetzalcoatl@people.example.test instead"}}).Want(200)
+	w.Do(bids.Reject, optest.Req{Token: p.Token, Path: benchtest.On(target, bid), Body: obj{"reason": "Write to quetzalcoatl@people.example.test instead"}}).Want(200)
 	look(w.brief(other, target))
 	w.close(p, target)
 	w.Advance(time.Hour)
 	readAll(bid)
-	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: on(target)}).Want(200)
+	w.Do(wants.Repost, optest.Req{Token: p.Token, Path: benchtest.On(target)}).Want(200)
 	look(w.brief(other, target))
 	for _, c := range canaries {
 		if i := strings.Index(seen.String(), c); i >= 0 {

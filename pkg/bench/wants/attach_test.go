@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/blob"
 	"guildhall/pkg/op"
@@ -20,19 +21,19 @@ import (
 
 func TestAnAttachmentIsKeptUnderANameOfOurs(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	r := w.attach(p, id, "Ada Lovelace CV.html", png(90)).Want(201)
 	name := r.Str("filename")
 	if len(name) != 40 || !strings.HasSuffix(name, ".png") || r.Num("size_bytes") != 98 || r.Str("content_type") != "image/png" || len(r.JSON) != 4 {
 		t.Errorf("%s", r.Body)
 	}
-	v := w.want(id)
+	v := w.Want(id)
 	f, key, ok := v.FindFile(name)
 	if !ok || f.SizeBytes != 98 || w.used(id) != 98 {
 		t.Errorf("%+v", v.Files)
 	}
-	o, err := w.blobs.Get(t.Context(), key, blob.Range{})
+	o, err := w.Blobs.Get(t.Context(), key, blob.Range{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +104,8 @@ func FuzzTheTypeOfAFile(f *testing.F) {
 
 func TestRefusalsOfAnAttachment(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	send := func(parts ...[3]string) optest.Res {
 		b, typ := form(parts...)
 		return w.upload(p, id, b, typ)
@@ -121,10 +122,10 @@ func TestRefusalsOfAnAttachment(t *testing.T) {
 	half, typ := form(file)
 	w.upload(p, id, half[:len(half)-40], typ).Refused(422, "file_required")
 	send(file, [3]string{"csrf", "", "token"}).Want(201) // what else a form holds is not ours
-	if n := w.want(id).Files; len(n) != 1 {
+	if n := w.Want(id).Files; len(n) != 1 {
 		t.Errorf("%+v", n)
 	}
-	page, err := w.blobs.List(t.Context(), "attachments/", "", 100)
+	page, err := w.Blobs.List(t.Context(), "attachments/", "", 100)
 	if err != nil || len(page.Entries) != 1 {
 		t.Errorf("refused files stay behind: %+v", page.Entries)
 	}
@@ -132,8 +133,8 @@ func TestRefusalsOfAnAttachment(t *testing.T) {
 
 func TestLimitsOfAttachments(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	w.attach(p, id, "a.png", png(wants.MaxAttachmentBytes-8)).Want(201)
 	w.attach(p, id, "a.png", png(wants.MaxAttachmentBytes-7)).Refused(413, "file_too_large")
 	for range 3 {
@@ -147,16 +148,16 @@ func TestLimitsOfAttachments(t *testing.T) {
 	w.attach(p, id, "a.png", png(wants.MaxAttachmentBytes-8-10)).Want(201)
 	w.attach(p, id, "a.png", png(1)).Refused(409, "too_many_attachments")
 	w.attach(p, id, "a.png", []byte("<html>")).Refused(409, "too_many_attachments") // what the want is comes before what the file is
-	if v := w.want(id); len(v.Files) != 5 || w.used(id) != 100<<20 {
+	if v := w.Want(id); len(v.Files) != 5 || w.used(id) != 100<<20 {
 		t.Errorf("%d files, %d bytes", len(v.Files), w.used(id))
 	}
 }
 
 func TestNoFileAfterTheFirstBid(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.easy(p)
-	w.file(w.maker("Maker"), id)
+	p := w.Poster("ada")
+	id := w.Easy(p)
+	w.File(w.Maker("Maker"), id)
 	w.attach(p, id, "a.png", png(1)).Refused(409, "has_bids")
 	w.close(p, id).Want(200)
 	w.attach(p, id, "a.png", png(1)).Refused(409, "not_open")
@@ -165,29 +166,29 @@ func TestNoFileAfterTheFirstBid(t *testing.T) {
 func TestAnUploadIsReadOnceWhateverTheRaces(t *testing.T) {
 	store := (*faulty.Store)(nil)
 	w := newWorld(t, optest.WithStore(func(s table.Store) table.Store { store = faulty.Wrap(s); return store }))
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	if _, err := store.Inject(faulty.Fault{Mode: faulty.Conflict, Times: 3}); err != nil {
 		t.Fatal(err)
 	}
 	body, typ := form([3]string{"file", "a.png", string(png(500_000))})
-	r := w.Do(wants.Attach, optest.Req{Token: p.Token, Path: on(id), Type: typ, Header: map[string]string{"Content-Type": typ},
+	r := w.Do(wants.Attach, optest.Req{Token: p.Token, Path: benchtest.On(id), Type: typ, Header: map[string]string{"Content-Type": typ},
 		Stream: iotest.HalfReader(bytes.NewReader(body))}).Want(201)
-	if r.Attempts != 4 || len(w.want(id).Files) != 1 || w.used(id) != 500_008 {
-		t.Errorf("%d attempts: %+v", r.Attempts, w.want(id).Files)
+	if r.Attempts != 4 || len(w.Want(id).Files) != 1 || w.used(id) != 500_008 {
+		t.Errorf("%d attempts: %+v", r.Attempts, w.Want(id).Files)
 	}
 }
 
 func TestAReplayedUploadStoresNothingTwice(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	send := func(content []byte) optest.Res {
 		body, typ := form([3]string{"file", "a.png", string(content)}) // each form draws its own delimiter
-		return w.Do(wants.Attach, optest.Req{Token: p.Token, Key: "k", Path: on(id), Type: typ, Header: map[string]string{"Content-Type": typ}, Stream: bytes.NewReader(body)})
+		return w.Do(wants.Attach, optest.Req{Token: p.Token, Key: "k", Path: benchtest.On(id), Type: typ, Header: map[string]string{"Content-Type": typ}, Stream: bytes.NewReader(body)})
 	}
 	first, again := send(png(100)).Want(201), send(png(100)).Want(201)
-	if !again.Replayed || first.Str("filename") != again.Str("filename") || len(w.want(id).Files) != 1 {
+	if !again.Replayed || first.Str("filename") != again.Str("filename") || len(w.Want(id).Files) != 1 {
 		t.Errorf("%s and %s", first.Body, again.Body)
 	}
 	send(png(101)).Refused(409, "idempotency_conflict")
@@ -209,21 +210,21 @@ func (w *world) announce(p person, target string, content []byte, change ...stri
 }
 
 func (w *world) json(p person, target string, body any) optest.Res {
-	w.t.Helper()
+	w.T.Helper()
 	return w.upload(p, target, []byte(text(body)), "application/json")
 }
 
 func (w *world) put(upload string, content []byte) {
-	w.t.Helper()
-	if _, err := w.blobs.Put(w.t.(*testing.T).Context(), blob.UploadKey(upload), bytes.NewReader(content), blob.PutOptions{}); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if _, err := w.Blobs.Put(w.T.(*testing.T).Context(), blob.UploadKey(upload), bytes.NewReader(content), blob.PutOptions{}); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 func TestAStagedUpload(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	r := w.announce(p, id, png(1000)).Want(200)
 	up := r.Str("upload_id")
 	if r.Str("expires_at") != "2026-11-30T18:35:00Z" || !strings.HasPrefix(r.Str("upload_url"), "http://guildhall.test/uploads/"+up) || len(r.JSON) != 4 {
@@ -243,8 +244,8 @@ func TestAStagedUpload(t *testing.T) {
 
 func TestRefusalsOfAStagedUpload(t *testing.T) {
 	w := newWorld(t)
-	p, other := w.person("ada"), w.person("bob")
-	id, second := w.post(p, posting()), w.post(p, posting())
+	p, other := w.Poster("ada"), w.Poster("bob")
+	id, second := w.Post(p, benchtest.Posting()), w.Post(p, benchtest.Posting())
 	for name, c := range map[string]struct{ field, value, code string }{
 		"no name": {"filename", "", "missing_field"}, "no type": {"content_type", "", "missing_field"}, "no hash": {"sha256", "", "missing_field"},
 		"no size": {"size_bytes", "", "missing_field"}, "a long name": {"filename", strings.Repeat("x", 256), "invalid_field"},
@@ -271,24 +272,24 @@ func TestRefusalsOfAStagedUpload(t *testing.T) {
 	w.json(p, id, obj{"upload_id": fake}).Refused(422, "type_not_allowed")
 	w.Advance(25 * time.Hour)
 	w.json(p, id, obj{"upload_id": up}).Refused(404, "upload_unknown")
-	if v := w.want(id); len(v.Files) != 0 || w.used(id) != 0 {
+	if v := w.Want(id); len(v.Files) != 0 || w.used(id) != 0 {
 		t.Errorf("%+v", v.Files)
 	}
 }
 
 func TestFilesAndBidsDoNotPass(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	m := w.maker("Maker")
+	p := w.Poster("ada")
+	m := w.Maker("Maker")
 	for range 10 {
 		w.Advance(time.Second)
-		id := w.easy(p)
+		id := w.Easy(p)
 		done := make(chan int)
 		go func() { done <- w.attach(p, id, "a.png", png(10)).Status }()
-		w.file(m, id)
+		w.File(m, id)
 		if s := <-done; s != 201 && s != 409 {
 			t.Fatal(s)
-		} else if n := len(w.want(id).Files); n != map[int]int{201: 1, 409: 0}[s] {
+		} else if n := len(w.Want(id).Files); n != map[int]int{201: 1, 409: 0}[s] {
 			t.Errorf("status %d with %d files", s, n)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op"
@@ -13,14 +14,14 @@ import (
 )
 
 func (w *world) patch(p person, target string, body any) optest.Res {
-	w.t.Helper()
-	return w.Do(wants.Edit, optest.Req{Token: p.Token, Path: on(target), Body: body})
+	w.T.Helper()
+	return w.Do(wants.Edit, optest.Req{Token: p.Token, Path: benchtest.On(target), Body: body})
 }
 
 func TestAnEditChangesWhatIsSent(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, with(with(posting(), "timeline_days", 9), "location", "Porto"))
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.With(benchtest.With(benchtest.Posting(), "timeline_days", 9), "location", "Porto"))
 	w.Advance(time.Minute)
 	r := w.patch(p, id, obj{"want": " A table for ten people on Friday. ", "tip_invited": true, "timeline_days": nil, "strategy": obj{"polish": 1, "risk": 2, "novelty": 3},
 		"lane": obj{"kind": "open"}, "baseline": []obj{{"question": "Who?", "answer": ""}}}).Want(200)
@@ -38,8 +39,8 @@ func TestAnEditChangesWhatIsSent(t *testing.T) {
 
 func TestRefusalsOfAnEdit(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	w.patch(p, id, obj{"want": "short"}).Refused(422, "want_too_short")
 	w.patch(p, id, obj{"want": strings.Repeat("x", 501)}).Refused(422, "want_too_long")
 	w.patch(p, id, obj{"lane": obj{"kind": "paid"}}).Refused(422, "lane_invalid")
@@ -54,10 +55,10 @@ func TestRefusalsOfAnEdit(t *testing.T) {
 
 func TestAfterTheFirstBidOnlyTheSwitchesMove(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.easy(p)
-	m := w.maker("Maker")
-	bid := w.file(m, id)
+	p := w.Poster("ada")
+	id := w.Easy(p)
+	m := w.Maker("Maker")
+	bid := w.File(m, id)
 	for field, v := range map[string]any{"want": "Another text that is long enough.", "lane": obj{"kind": "open"}, "timeline_days": 5, "tip_invited": true,
 		"baseline": []obj{}, "location": "x", "strategy": nil, "strategy_note": "x", "finish_line": obj{"tile": "object_at_door", "sentence": ""}} {
 		w.patch(p, id, obj{field: v}).Refused(409, "has_bids")
@@ -66,17 +67,17 @@ func TestAfterTheFirstBidOnlyTheSwitchesMove(t *testing.T) {
 	if r := w.patch(p, id, obj{"publish_answers": false, "auto_repost": false}).Want(200); r.At("publish_answers") != false || r.At("auto_repost") != false || r.At("editable") != false {
 		t.Errorf("%s", r.Body)
 	}
-	w.Do(bids.Withdraw, optest.Req{Token: m.Token, Path: on(id, bid)}).Want(200)
+	w.Do(bids.Withdraw, optest.Req{Token: m.Token, Path: benchtest.On(id, bid)}).Want(200)
 	w.patch(p, id, obj{"location": "x"}).Refused(409, "has_bids")
-	w.Do(wants.Close, optest.Req{Token: p.Token, Path: on(id)}).Want(200)
+	w.Do(wants.Close, optest.Req{Token: p.Token, Path: benchtest.On(id)}).Want(200)
 	w.patch(p, id, obj{"location": "x"}).Refused(409, "not_open") // the first of two reasons
 	w.patch(p, id, obj{"auto_repost": true}).Want(200)
 }
 
 func TestAnEditFreezesAnewOnlyForAnotherClass(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting(), 0.9) // as the local controls set it
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting(), 0.9) // as the local controls set it
 	w.steward().set("booking_on_calendar", "paid", 0.2)
 	w.steward().set("booking_on_calendar", "open", 0.3)
 	for _, body := range []obj{{"want": "A table for ten people on Friday."}, {"lane": obj{"kind": "paid", "ceiling_cents": 30000}},
@@ -92,15 +93,15 @@ func TestAnEditFreezesAnewOnlyForAnotherClass(t *testing.T) {
 
 func TestNoBidIsFiledOnAnEditedWant(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	agents := []maker{w.maker("One"), w.maker("Two"), w.maker("Three")}
+	p := w.Poster("ada")
+	agents := []maker{w.Maker("One"), w.Maker("Two"), w.Maker("Three")}
 	for round := range 12 {
-		id := w.easy(p)
+		id := w.Easy(p)
 		var wg sync.WaitGroup
 		statuses := make([]int, len(agents)+1)
 		for i, m := range agents {
 			wg.Go(func() {
-				statuses[i] = w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: on(id), Body: goodBid}).Status
+				statuses[i] = w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: benchtest.On(id), Body: benchtest.GoodBid}).Status
 			})
 		}
 		wg.Go(func() { statuses[3] = w.patch(p, id, obj{"lane": obj{"kind": "paid", "ceiling_cents": 1000}}).Status })
@@ -113,7 +114,7 @@ func TestNoBidIsFiledOnAnEditedWant(t *testing.T) {
 				t.Fatalf("round %d: %v", round, statuses)
 			}
 		}
-		want := w.want(id)
+		want := w.Want(id)
 		if edited := *want.Lane.CeilingCents == 1000; edited != (statuses[3] == 200) || edited && filed > 0 || !edited && (filed != 3 || statuses[3] != 409) {
 			t.Fatalf("round %d: %v, ceiling %d", round, statuses, *want.Lane.CeilingCents)
 		}
@@ -122,19 +123,19 @@ func TestNoBidIsFiledOnAnEditedWant(t *testing.T) {
 
 func TestNoBidIsFiledOnAClosedWant(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	agents := []maker{w.maker("One"), w.maker("Two"), w.maker("Three")}
+	p := w.Poster("ada")
+	agents := []maker{w.Maker("One"), w.Maker("Two"), w.Maker("Three")}
 	for range 12 {
 		w.Advance(time.Second)
-		id := w.easy(p)
+		id := w.Easy(p)
 		var wg sync.WaitGroup
 		statuses := make([]int, len(agents))
 		for i, m := range agents {
 			wg.Go(func() {
-				statuses[i] = w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: on(id), Body: goodBid}).Status
+				statuses[i] = w.Do(bids.FileProposal, optest.Req{Token: m.Token, Path: benchtest.On(id), Body: benchtest.GoodBid}).Status
 			})
 		}
-		wg.Go(func() { w.Do(wants.Close, optest.Req{Token: p.Token, Path: on(id)}).Want(200) })
+		wg.Go(func() { w.Do(wants.Close, optest.Req{Token: p.Token, Path: benchtest.On(id)}).Want(200) })
 		wg.Wait()
 		w.Settle()
 		for i, m := range agents {
@@ -157,12 +158,12 @@ func TestNoBidIsFiledOnAClosedWant(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.easy(p)
-	m := w.maker("Maker")
-	w.file(m, id)
+	p := w.Poster("ada")
+	id := w.Easy(p)
+	m := w.Maker("Maker")
+	w.File(m, id)
 	note := func(s string) optest.Res {
-		return w.Do(wants.AddNote, optest.Req{Token: p.Token, Path: on(id), Body: obj{"note": s}})
+		return w.Do(wants.AddNote, optest.Req{Token: p.Token, Path: benchtest.On(id), Body: obj{"note": s}})
 	}
 	w.Advance(24 * time.Hour)
 	r := note(" We are ten now. ").Want(200)
@@ -185,6 +186,6 @@ func TestNotes(t *testing.T) {
 		}
 		return err
 	})
-	w.Do(wants.Close, optest.Req{Token: p.Token, Path: on(id)}).Want(200)
+	w.Do(wants.Close, optest.Req{Token: p.Token, Path: benchtest.On(id)}).Want(200)
 	note("Too late.").Refused(409, "not_open")
 }

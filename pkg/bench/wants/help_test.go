@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/url"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op/optest"
 )
@@ -35,7 +36,7 @@ func (w *world) steward() stewardOf {
 }
 
 func (s stewardOf) set(tile, lane string, p any) optest.Res {
-	s.w.t.Helper()
+	s.w.T.Helper()
 	return s.w.Do(wants.SetClass, optest.Req{Token: s.token, Path: map[string]string{"tile": tile, "lane_kind": lane}, Body: obj{"probability": p}}).Want(200)
 }
 
@@ -59,14 +60,14 @@ func form(parts ...[3]string) (body []byte, contentType string) {
 }
 
 func (w *world) attach(p person, target, filename string, content []byte) optest.Res {
-	w.t.Helper()
+	w.T.Helper()
 	body, typ := form([3]string{"file", filename, string(content)})
 	return w.upload(p, target, body, typ)
 }
 
 func (w *world) upload(p person, target string, body []byte, contentType string) optest.Res {
-	w.t.Helper()
-	return w.Do(wants.Attach, optest.Req{Token: p.Token, Path: on(target), Type: contentType, Stream: bytes.NewReader(body),
+	w.T.Helper()
+	return w.Do(wants.Attach, optest.Req{Token: p.Token, Path: benchtest.On(target), Type: contentType, Stream: bytes.NewReader(body),
 		Header: map[string]string{"Content-Type": contentType}})
 }
 

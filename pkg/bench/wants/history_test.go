@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op"
 )
@@ -29,7 +30,7 @@ func ended(cause, reason string, answers ...string) wants.Attempt {
 
 // shown is the brief of a want as it stands.
 func (w *world) shown(id string, tips bool) (b wants.Brief) {
-	w.t.Helper()
+	w.T.Helper()
 	w.Run("bench", func(c *op.Call) error {
 		v, _, err := wants.LoadBrief(c, id)
 		b = v.Show(wants.PersonFacts{}, tips, nil)
@@ -40,8 +41,8 @@ func (w *world) shown(id string, tips bool) (b wants.Brief) {
 
 func TestAnEndedDealIsHistory(t *testing.T) {
 	w := newWorld(t)
-	id := w.post(w.person("ada"), posting())
-	w.edit(id, func(_ *op.Call, v *wants.Want) error {
+	id := w.Post(w.Poster("ada"), benchtest.Posting())
+	w.Edit(id, func(_ *op.Call, v *wants.Want) error {
 		v.Remember(ended(wants.AgentFailed, "The place burned down."))
 		return nil
 	})
@@ -60,9 +61,9 @@ func TestAnEndedDealIsHistory(t *testing.T) {
 
 func TestAPersonsReasonIsNotTheAgents(t *testing.T) {
 	w := newWorld(t)
-	id := w.post(w.person("ada"), posting())
+	id := w.Post(w.Poster("ada"), benchtest.Posting())
 	for _, cause := range []string{"declined", "lapsed", "expired", "resolved"} {
-		w.edit(id, func(_ *op.Call, v *wants.Want) error { v.Remember(ended(cause, "I found somebody else.")); return nil })
+		w.Edit(id, func(_ *op.Call, v *wants.Want) error { v.Remember(ended(cause, "I found somebody else.")); return nil })
 	}
 	for _, p := range w.shown(id, true).Past {
 		if p.Reason != nil {
@@ -73,9 +74,9 @@ func TestAPersonsReasonIsNotTheAgents(t *testing.T) {
 
 func TestWhatOfAnAnswerIsPublished(t *testing.T) {
 	w := newWorld(t)
-	id := w.post(w.person("ada"), posting())
+	id := w.Post(w.Poster("ada"), benchtest.Posting())
 	answers := []string{"The one with the duck.", "Ask ada@example.com", "Call (415) 555-0100", "12 Long Street, second floor", "password: hunter2hunter2", "   ", "Quiet, please."}
-	w.edit(id, func(_ *op.Call, v *wants.Want) error {
+	w.Edit(id, func(_ *op.Call, v *wants.Want) error {
 		v.Remember(ended(wants.AgentFailed, "x", answers...))
 		return nil
 	})
@@ -83,7 +84,7 @@ func TestWhatOfAnAnswerIsPublished(t *testing.T) {
 	if len(got) != 2 || got[0].Answer != answers[0] || got[1].Answer != answers[6] || got[1].Question != "Question 6" || got[1].Round != 1 {
 		t.Errorf("%+v", got)
 	}
-	w.edit(id, func(_ *op.Call, v *wants.Want) error {
+	w.Edit(id, func(_ *op.Call, v *wants.Want) error {
 		v.Publish = false
 		v.Remember(ended(wants.AgentFailed, "x", answers...))
 		return nil
@@ -107,10 +108,10 @@ func TestOnlyWhatTheAgentDidReposts(t *testing.T) {
 
 func TestRejectionsSayNothingOfWhoseBidItWas(t *testing.T) {
 	w := newWorld(t)
-	id := w.post(w.person("ada"), posting())
+	id := w.Post(w.Poster("ada"), benchtest.Posting())
 	reasons := []string{"Too slow for Friday.", "Nine-Doors was dear", "No to ＮＩＮＥ-doors", "A-0023 never answered", "Write to me at ada@example.com", "My token: abcdefgh12345"}
 	for i, r := range reasons {
-		w.edit(id, func(c *op.Call, v *wants.Want) error { v.Reject(c.Now, i+1, r, "Nine-Doors", "A-0023"); return nil })
+		w.Edit(id, func(c *op.Call, v *wants.Want) error { v.Reject(c.Now, i+1, r, "Nine-Doors", "A-0023"); return nil })
 	}
 	got := w.shown(id, true).Rejected
 	if len(got) != 6 || got[5].Reason != reasons[0] || got[5].Round != 1 || got[0].Round != 6 {
@@ -125,7 +126,7 @@ func TestRejectionsSayNothingOfWhoseBidItWas(t *testing.T) {
 
 func TestHistoryIsBounded(t *testing.T) {
 	w := newWorld(t)
-	id := w.post(w.person("ada"), posting())
+	id := w.Post(w.Poster("ada"), benchtest.Posting())
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) string { // nothing a compressor could help with
 		var b strings.Builder
@@ -135,7 +136,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		return b.String()
 	}
 	for i := range 120 {
-		w.edit(id, func(c *op.Call, v *wants.Want) error {
+		w.Edit(id, func(c *op.Call, v *wants.Want) error {
 			a := ended(wants.AgentFailed, random(1000))
 			a.Prior.Steps = nil
 			for n := range 17 {
@@ -150,7 +151,7 @@ func TestHistoryIsBounded(t *testing.T) {
 			return nil
 		})
 	}
-	v := w.want(id)
+	v := w.Want(id)
 	if len(v.Prior) == 0 || len(v.Prior) > wants.MaxAttempts || len(v.Past) == 0 || len(v.Rejected) == 0 || len(v.Rejected) > wants.MaxRejected ||
 		len(v.Answers) == 0 || len(v.Answers) > wants.MaxAnswers || len(v.DealIDs) != wants.MaxDeals {
 		t.Errorf("%d prior, %d past, %d rejected, %d answers, %d deals", len(v.Prior), len(v.Past), len(v.Rejected), len(v.Answers), len(v.DealIDs))
@@ -158,28 +159,28 @@ func TestHistoryIsBounded(t *testing.T) {
 	if v.Answers[len(v.Answers)-1].Round != 119 || v.Rejected[0].Round != 119 {
 		t.Error("the newest stay")
 	}
-	short := w.post(w.person("bob"), posting())
+	short := w.Post(w.Poster("bob"), benchtest.Posting())
 	for range 300 {
-		w.edit(short, func(c *op.Call, v *wants.Want) error {
+		w.Edit(short, func(c *op.Call, v *wants.Want) error {
 			v.Remember(ended(wants.AgentFailed, "x", "yes", "no"))
 			v.Reject(c.Now, 1, "No.")
 			return nil
 		})
 	}
-	if v := w.want(short); len(v.Prior) != wants.MaxAttempts || len(v.Past) != wants.MaxAttempts || len(v.Rejected) != wants.MaxRejected || len(v.Answers) != wants.MaxAnswers {
+	if v := w.Want(short); len(v.Prior) != wants.MaxAttempts || len(v.Past) != wants.MaxAttempts || len(v.Rejected) != wants.MaxRejected || len(v.Answers) != wants.MaxAnswers {
 		t.Errorf("%d prior, %d past, %d rejected, %d answers", len(v.Prior), len(v.Past), len(v.Rejected), len(v.Answers))
 	}
 }
 
 func TestAWantRemembersItsLastRounds(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	for range wants.MaxReposts + 5 {
 		w.Advance(time.Minute)
 		w.repost(p, id, nil).Want(200)
 	}
-	v := w.want(id)
+	v := w.Want(id)
 	at := func(round int) time.Duration { return v.SupersededAt(round).Sub(v.PostedAt) }
 	if v.Round != wants.MaxReposts+6 || len(v.Reposts) != wants.MaxReposts || at(v.Round-1) != 105*time.Minute || at(6) != 6*time.Minute {
 		t.Errorf("round %d, %d remembered, %v and %v", v.Round, len(v.Reposts), at(v.Round-1), at(6))

@@ -14,7 +14,7 @@ import (
 // within a commit by who spoke first.
 func TestNoticesOfOneMomentReadInTheOrderTheyHappened(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
+	p := w.Poster("ada")
 	at := w.Now().Add(-time.Hour)
 	write := func(event int, subjects ...string) {
 		w.Run("bench", func(c *op.Call) error {

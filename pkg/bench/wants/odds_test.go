@@ -37,7 +37,7 @@ func TestReferenceClasses(t *testing.T) {
 
 func TestRefusalsOfAClass(t *testing.T) {
 	w := newWorld(t)
-	s, p := w.steward(), w.person("ada")
+	s, p := w.steward(), w.Poster("ada")
 	set := func(token, tile, lane string, body any) optest.Res {
 		return w.Do(wants.SetClass, optest.Req{Token: token, Path: map[string]string{"tile": tile, "lane_kind": lane}, Body: body})
 	}
@@ -58,8 +58,8 @@ func TestRefusalsOfAClass(t *testing.T) {
 
 func TestTheLocalControlFreezesOnlyBeforeBids(t *testing.T) {
 	w := newWorld(t)
-	id := w.easy(w.person("ada"))
-	w.file(w.maker("Maker"), id)
+	id := w.Easy(w.Poster("ada"))
+	w.File(w.Maker("Maker"), id)
 	w.Run("bench", func(c *op.Call) error {
 		odds := 0.1
 		if err := wants.SetFrozen(c, id, &odds); err != wants.HasBids {

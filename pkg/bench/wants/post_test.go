@@ -6,33 +6,34 @@ import (
 	"testing"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op/optest"
 )
 
 func TestAPostingAnswersWhatIsFrozen(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
+	p := w.Poster("ada")
 	w.steward().set("booking_on_calendar", "paid", 0.6)
-	r := w.Do(wants.Post, optest.Req{Token: p.Token, Body: posting()}).Want(201)
+	r := w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.Posting()}).Want(201)
 	for path, want := range map[string]any{"round": 1.0, "status": "open", "frozen_probability": 0.6, "posted_at": "2026-11-30T18:20:00Z"} {
 		if got := r.At(path); got != want {
 			t.Errorf("%s is %v, want %v", path, got, want)
 		}
 	}
-	if free := w.Do(wants.Post, optest.Req{Token: p.Token, Body: with(posting(), "lane", obj{"kind": "free"})}).Want(201); free.At("frozen_probability") != nil {
+	if free := w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.With(benchtest.Posting(), "lane", obj{"kind": "free"})}).Want(201); free.At("frozen_probability") != nil {
 		t.Errorf("a class without an estimate is unbanded: %s", free.Body)
 	}
 	w.steward().set("booking_on_calendar", "paid", 0.1)
-	if got := w.Do(wants.Read, optest.Req{Token: p.Token, Path: on(r.Str("target_id"))}).At("frozen_probability"); got != 0.6 {
+	if got := w.Do(wants.Read, optest.Req{Token: p.Token, Path: benchtest.On(r.Str("target_id"))}).At("frozen_probability"); got != 0.6 {
 		t.Errorf("a frozen estimate moved to %v", got)
 	}
 }
 
 func TestDefaultsOfAPosting(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	m := w.Do(wants.Read, optest.Req{Token: p.Token, Path: on(w.post(p, posting()))}).Want(200)
+	p := w.Poster("ada")
+	m := w.Do(wants.Read, optest.Req{Token: p.Token, Path: benchtest.On(w.Post(p, benchtest.Posting()))}).Want(200)
 	for path, want := range map[string]any{"publish_answers": true, "auto_repost": true, "strategy.polish": 50.0, "strategy.risk": 50.0,
 		"strategy.novelty": 50.0, "timeline_days": nil, "tip_invited": false, "location": "", "state": "open", "editable": true, "bid_count": 0.0,
 		"finalist_count": 0.0, "deal_id": nil, "target_usage_bytes": 0.0, "target_budget_bytes": float64(100 << 20)} {
@@ -45,11 +46,11 @@ func TestDefaultsOfAPosting(t *testing.T) {
 			t.Errorf("%s is %v, want an empty list", list, m.At(list))
 		}
 	}
-	skipped := w.Do(wants.Read, optest.Req{Token: p.Token, Path: on(w.post(p, with(posting(), "baseline", []obj{{"question": "Who?", "answer": "  "}, {"question": "Where?", "answer": "Here"}})))})
+	skipped := w.Do(wants.Read, optest.Req{Token: p.Token, Path: benchtest.On(w.Post(p, benchtest.With(benchtest.Posting(), "baseline", []obj{{"question": "Who?", "answer": "  "}, {"question": "Where?", "answer": "Here"}})))})
 	if skipped.Str("baseline.0.answer") != "Skipped" || skipped.Str("baseline.1.answer") != "Here" {
 		t.Errorf("baseline: %v", skipped.At("baseline"))
 	}
-	off := w.Do(wants.Read, optest.Req{Token: p.Token, Path: on(w.post(p, with(with(with(posting(), "publish_answers", false), "auto_repost", false), "strategy", obj{"polish": 0, "risk": 100, "novelty": 7})))})
+	off := w.Do(wants.Read, optest.Req{Token: p.Token, Path: benchtest.On(w.Post(p, benchtest.With(benchtest.With(benchtest.With(benchtest.Posting(), "publish_answers", false), "auto_repost", false), "strategy", obj{"polish": 0, "risk": 100, "novelty": 7})))})
 	if off.At("publish_answers") != false || off.At("auto_repost") != false || off.Num("strategy.risk") != 100 {
 		t.Errorf("%s", off.Body)
 	}
@@ -57,7 +58,7 @@ func TestDefaultsOfAPosting(t *testing.T) {
 
 func TestRefusalsOfAPosting(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
+	p := w.Poster("ada")
 	long := func(n int) string { return strings.Repeat("é", n) }
 	cards := func(n int) []obj {
 		var out []obj
@@ -132,7 +133,7 @@ func TestRefusalsOfAPosting(t *testing.T) {
 			if s, ok := v.(string); ok && strings.HasPrefix(s, "{") {
 				v = jsonRaw(s)
 			}
-			r := w.Do(wants.Post, optest.Req{Token: p.Token, Body: with(posting(), c.path, v)})
+			r := w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.With(benchtest.Posting(), c.path, v)})
 			if c.code == "" {
 				r.Want(201)
 				return
@@ -144,10 +145,10 @@ func TestRefusalsOfAPosting(t *testing.T) {
 
 func TestOrderOfTwoFaultsInAPosting(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	both := with(with(posting(), "want", "short"), "lane", obj{"kind": "paid"})
+	p := w.Poster("ada")
+	both := benchtest.With(benchtest.With(benchtest.Posting(), "want", "short"), "lane", obj{"kind": "paid"})
 	w.Do(wants.Post, optest.Req{Token: p.Token, Body: both}).Refused(422, "want_too_short")
-	w.Do(wants.Post, optest.Req{Token: p.Token, Body: with(both, "odds", 1)}).Refused(422, "unknown_field")
+	w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.With(both, "odds", 1)}).Refused(422, "unknown_field")
 	w.Do(wants.Post, optest.Req{Token: p.Token, Key: "-", Body: both}).Refused(400, "idempotency_key_required")
 	w.Do(wants.Post, optest.Req{Token: "gh_person_nobody", Key: "-", Body: both}).Refused(401, "unauthorized")
 	w.Do(wants.Post, optest.Req{Token: p.Token, Body: `{"want":`}).Refused(400, "invalid_json")
@@ -157,21 +158,21 @@ func TestOrderOfTwoFaultsInAPosting(t *testing.T) {
 
 func TestAPostingWarnsOfWhatSaysWhoOneIs(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	r := w.Do(wants.Post, optest.Req{Token: p.Token, Body: with(with(posting(), "want", "A table, write to ada@example.com or call (415) 555-0100"), "location", "12 Long Street")}).Want(201)
+	p := w.Poster("ada")
+	r := w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.With(benchtest.With(benchtest.Posting(), "want", "A table, write to ada@example.com or call (415) 555-0100"), "location", "12 Long Street")}).Want(201)
 	if got := fmt.Sprint(r.At("warnings")); got != "[email address street address]" {
 		t.Errorf("warnings: %s", got)
 	}
-	if got := w.Do(wants.Post, optest.Req{Token: p.Token, Body: posting()}).Want(201); fmt.Sprint(got.At("warnings")) != "[]" {
+	if got := w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.Posting()}).Want(201); fmt.Sprint(got.At("warnings")) != "[]" {
 		t.Errorf("%s", got.Body)
 	}
 }
 
 func TestAPostingCostsOneReadAndOneCommit(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
+	p := w.Poster("ada")
 	before := w.Store.Stats()
-	w.Do(wants.Post, optest.Req{Token: p.Token, Body: posting()}).Want(201)
+	w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.Posting()}).Want(201)
 	if s := w.Store.Stats().Since(before); s.Gets != 1 || s.Queries != 0 || s.Commits != 1 {
 		t.Errorf("%+v", s)
 	}
@@ -179,22 +180,22 @@ func TestAPostingCostsOneReadAndOneCommit(t *testing.T) {
 
 func TestAReplayedPostingIsTheSameWant(t *testing.T) {
 	w := newWorld(t)
-	p, other := w.person("ada"), w.person("bob")
-	first := w.Do(wants.Post, optest.Req{Token: p.Token, Key: "k", Body: posting()}).Want(201)
-	again := w.Do(wants.Post, optest.Req{Token: p.Token, Key: "k", Body: posting()}).Want(201)
+	p, other := w.Poster("ada"), w.Poster("bob")
+	first := w.Do(wants.Post, optest.Req{Token: p.Token, Key: "k", Body: benchtest.Posting()}).Want(201)
+	again := w.Do(wants.Post, optest.Req{Token: p.Token, Key: "k", Body: benchtest.Posting()}).Want(201)
 	if !again.Replayed || string(first.Body) != string(again.Body) {
 		t.Errorf("%s and %s", first.Body, again.Body)
 	}
-	w.Do(wants.Post, optest.Req{Token: p.Token, Key: "k", Body: with(posting(), "tip_invited", true)}).Refused(409, "idempotency_conflict")
-	if r := w.Do(wants.Post, optest.Req{Token: other.Token, Key: "k", Body: posting()}).Want(201); r.Str("target_id") == first.Str("target_id") {
+	w.Do(wants.Post, optest.Req{Token: p.Token, Key: "k", Body: benchtest.With(benchtest.Posting(), "tip_invited", true)}).Refused(409, "idempotency_conflict")
+	if r := w.Do(wants.Post, optest.Req{Token: other.Token, Key: "k", Body: benchtest.Posting()}).Want(201); r.Str("target_id") == first.Str("target_id") {
 		t.Error("a key is its caller's own")
 	}
 }
 
 func TestAWantIsItsPersonsAlone(t *testing.T) {
 	w := newWorld(t)
-	p, other := w.person("ada"), w.person("bob")
-	id := w.post(p, posting())
+	p, other := w.Poster("ada"), w.Poster("bob")
+	id := w.Post(p, benchtest.Posting())
 	calls := map[string]func(path map[string]string) optest.Res{
 		"read": func(at map[string]string) optest.Res {
 			return w.Do(wants.Read, optest.Req{Token: other.Token, Path: at})
@@ -214,7 +215,7 @@ func TestAWantIsItsPersonsAlone(t *testing.T) {
 		"attach": func(at map[string]string) optest.Res { return w.attach(other, at["target_id"], "a.png", png(10)) },
 	}
 	for name, call := range calls {
-		mine, none := call(on(id)), call(on("00000000-0000-4000-8000-000000000000"))
+		mine, none := call(benchtest.On(id)), call(benchtest.On("00000000-0000-4000-8000-000000000000"))
 		if string(mine.Body) != `{"ok":false,"error":"not found"}` || string(mine.Body) != string(none.Body) || mine.Status != 404 || none.Status != 404 {
 			t.Errorf("%s: %s and %s", name, mine.Body, none.Body)
 		}
@@ -226,10 +227,10 @@ func TestAWantIsItsPersonsAlone(t *testing.T) {
 
 func TestTheListOfWantsPages(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
+	p := w.Poster("ada")
 	var ids []string
 	for i := range 7 {
-		ids = append(ids, w.post(p, with(posting(), "want", fmt.Sprintf("Want number %d, please.", i))))
+		ids = append(ids, w.Post(p, benchtest.With(benchtest.Posting(), "want", fmt.Sprintf("Want number %d, please.", i))))
 		w.Advance(1e9)
 	}
 	var got []string
@@ -248,28 +249,28 @@ func TestTheListOfWantsPages(t *testing.T) {
 	}
 	w.Do(wants.List, optest.Req{Token: p.Token, Query: query("after", "nonsense")}).Refused(422, "cursor_invalid")
 	first := w.Do(wants.List, optest.Req{Token: p.Token, Query: query("limit", "3")})
-	w.Do(wants.List, optest.Req{Token: w.person("bob").Token, Query: query("after", first.Str("next_cursor"))}).Refused(422, "cursor_invalid")
+	w.Do(wants.List, optest.Req{Token: w.Poster("bob").Token, Query: query("after", first.Str("next_cursor"))}).Refused(422, "cursor_invalid")
 	w.Do(wants.List, optest.Req{Token: p.Token, Query: query("limit", "101")}).Refused(422, "invalid_field")
 }
 
 func TestTheHouseRidesThePosting(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
+	p := w.Poster("ada")
 	w.Do(account.Update, optest.Req{Token: p.Token, Body: obj{"house": obj{"house": "Willow", "value": "care", "value_description": "We look after each other."}}}).Want(200)
-	id := w.post(p, posting())
+	id := w.Post(p, benchtest.Posting())
 	w.Do(account.Update, optest.Req{Token: p.Token, Body: obj{"house": nil}}).Want(200)
-	if h := w.want(id).House; h == nil || h.House != "Willow" {
+	if h := w.Want(id).House; h == nil || h.House != "Willow" {
 		t.Errorf("%+v", h)
 	}
 }
 
 func TestSixHundredWritesAnHour(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
+	p := w.Poster("ada")
 	for range 600 {
-		w.Do(wants.Post, optest.Req{Token: p.Token, Body: posting()}).Want(201)
+		w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.Posting()}).Want(201)
 	}
-	w.Do(wants.Post, optest.Req{Token: p.Token, Body: posting()}).Refused(429, "rate_limited")
+	w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.Posting()}).Refused(429, "rate_limited")
 	w.Advance(3600 * 1e9)
-	w.Do(wants.Post, optest.Req{Token: p.Token, Body: posting()}).Want(201)
+	w.Do(wants.Post, optest.Req{Token: p.Token, Body: benchtest.Posting()}).Want(201)
 }

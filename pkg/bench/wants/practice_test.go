@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
@@ -21,7 +22,7 @@ func world1(n int) obj {
 }
 
 func (w *world) practice(body obj) (id string, err error) {
-	w.t.Helper()
+	w.T.Helper()
 	in, err := wants.ReadPractice([]byte(text(body)))
 	if err != nil {
 		return "", err
@@ -36,11 +37,11 @@ func (w *world) practice(body obj) (id string, err error) {
 
 func TestAPracticeTarget(t *testing.T) {
 	w := newWorld(t)
-	id, err := w.practice(with(with(posting(), "world_file", world1(2)), "person_email", "Poster@people.example.test"))
+	id, err := w.practice(benchtest.With(benchtest.With(benchtest.Posting(), "world_file", world1(2)), "person_email", "Poster@people.example.test"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, b := w.want(id), w.shown(id, true)
+	v, b := w.Want(id), w.shown(id, true)
 	if !v.Practice || !b.Practice || b.WorldMissing || b.WorldFileURL == nil || *b.WorldFileURL != "/api/bench/targets/"+id+"/world-file" {
 		t.Errorf("%+v", b)
 	}
@@ -62,11 +63,11 @@ func TestAPracticeTarget(t *testing.T) {
 	if words := w.ledger(id); len(words) != 0 {
 		t.Errorf("practice is in no public data: %v", words)
 	}
-	bare, err := w.practice(posting())
+	bare, err := w.practice(benchtest.Posting())
 	if b := w.shown(bare, true); err != nil || !b.WorldMissing || b.WorldFileURL != nil {
 		t.Errorf("%v %+v", err, b)
 	}
-	if b := w.shown(w.post(w.person("ada"), posting()), true); b.WorldMissing || b.Practice || b.WorldFileURL != nil {
+	if b := w.shown(w.Post(w.Poster("ada"), benchtest.Posting()), true); b.WorldMissing || b.Practice || b.WorldFileURL != nil {
 		t.Errorf("an ordinary want misses no world file: %+v", b)
 	}
 }
@@ -77,14 +78,14 @@ func TestRefusalsOfAPracticeFile(t *testing.T) {
 		body obj
 		code string
 	}{
-		"a short want":     {with(posting(), "want", "short"), "want_too_short"},
-		"no lane":          {with(posting(), "lane", nil), "missing_field"},
-		"51 in the world":  {with(posting(), "world_file", world1(51)), "invalid_field"},
-		"a nameless one":   {with(posting(), "world_file", obj{"counterparties": []obj{{"script": "x"}}}), "missing_field"},
-		"a long script":    {with(posting(), "world_file", obj{"counterparties": []obj{{"name": "x", "script": strings.Repeat("x", 8001)}}}), "invalid_field"},
-		"a bell":           {with(posting(), "world_file", obj{"counterparties": []obj{{"name": "x", "script": "\u0007"}}}), "invalid_field"},
-		"no address":       {with(posting(), "person_email", "nobody"), "invalid_field"},
-		"an unknown field": {with(posting(), "worldfile", obj{}), "unknown_field"},
+		"a short want":     {benchtest.With(benchtest.Posting(), "want", "short"), "want_too_short"},
+		"no lane":          {benchtest.With(benchtest.Posting(), "lane", nil), "missing_field"},
+		"51 in the world":  {benchtest.With(benchtest.Posting(), "world_file", world1(51)), "invalid_field"},
+		"a nameless one":   {benchtest.With(benchtest.Posting(), "world_file", obj{"counterparties": []obj{{"script": "x"}}}), "missing_field"},
+		"a long script":    {benchtest.With(benchtest.Posting(), "world_file", obj{"counterparties": []obj{{"name": "x", "script": strings.Repeat("x", 8001)}}}), "invalid_field"},
+		"a bell":           {benchtest.With(benchtest.Posting(), "world_file", obj{"counterparties": []obj{{"name": "x", "script": "\u0007"}}}), "invalid_field"},
+		"no address":       {benchtest.With(benchtest.Posting(), "person_email", "nobody"), "invalid_field"},
+		"an unknown field": {benchtest.With(benchtest.Posting(), "worldfile", obj{}), "unknown_field"},
 	} {
 		if _, err := w.practice(c.body); fault.From(err).Code != c.code {
 			t.Errorf("%s: %v", name, err)
@@ -93,7 +94,7 @@ func TestRefusalsOfAPracticeFile(t *testing.T) {
 	if _, err := wants.ReadPractice([]byte(`{"want":`)); fault.From(err).Code != "invalid_json" {
 		t.Error(err)
 	}
-	big := with(posting(), "world_file", world1(50))
+	big := benchtest.With(benchtest.Posting(), "world_file", world1(50))
 	for _, p := range big["world_file"].(obj)["counterparties"].([]obj) {
 		p["script"] = strings.Repeat("é", 8000)
 	}

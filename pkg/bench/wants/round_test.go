@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"guildhall/pkg/bench/benchtest"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/wants"
@@ -15,18 +16,18 @@ import (
 )
 
 func (w *world) close(p person, target string) optest.Res {
-	w.t.Helper()
-	return w.Do(wants.Close, optest.Req{Token: p.Token, Path: on(target)})
+	w.T.Helper()
+	return w.Do(wants.Close, optest.Req{Token: p.Token, Path: benchtest.On(target)})
 }
 
 func (w *world) repost(p person, target string, body any) optest.Res {
-	w.t.Helper()
-	return w.Do(wants.Repost, optest.Req{Token: p.Token, Path: on(target), Body: body})
+	w.T.Helper()
+	return w.Do(wants.Repost, optest.Req{Token: p.Token, Path: benchtest.On(target), Body: body})
 }
 
 // feed are the types of an agent's events about a target.
 func (w *world) feed(m maker, target string) (types []string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.Run("bench", func(c *op.Call) error {
 		events, _, err := record.Feed(c, m.ID, 0, record.MaxFeedPage)
 		for _, e := range events {
@@ -41,7 +42,7 @@ func (w *world) feed(m maker, target string) (types []string) {
 
 // ledger are the public events about a target, by time.
 func (w *world) ledger(target string) (words []string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.Run("bench", func(c *op.Call) error {
 		var all []record.Pending
 		for n := range record.Shards {
@@ -63,7 +64,7 @@ func (w *world) ledger(target string) (words []string) {
 }
 
 func (w *world) bidOf(m maker, target string) obj {
-	w.t.Helper()
+	w.T.Helper()
 	for _, b := range w.Do(bids.Mine, optest.Req{Token: m.Token}).Want(200).At("proposals").([]any) {
 		if b.(obj)["target_id"] == target {
 			return b.(obj)
@@ -74,15 +75,15 @@ func (w *world) bidOf(m maker, target string) obj {
 
 func TestClosingEndsEveryBid(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.easy(p)
+	p := w.Poster("ada")
+	id := w.Easy(p)
 	var agents []maker
 	for i := range 10 {
-		m := w.maker(fmt.Sprint("Agent", i))
+		m := w.Maker(fmt.Sprint("Agent", i))
 		agents = append(agents, m)
-		w.file(m, id)
+		w.File(m, id)
 	}
-	w.name(p, id, w.bidOf(agents[0], id)["proposal_id"].(string))
+	w.Name(p, id, w.bidOf(agents[0], id)["proposal_id"].(string))
 	w.Advance(time.Hour)
 	r := w.close(p, id).Want(200)
 	if r.Str("state") != "closed" || r.Num("finalist_count") != 0 || r.Str("ended_at") != "2026-11-30T19:20:00Z" {
@@ -110,24 +111,24 @@ func TestClosingEndsEveryBid(t *testing.T) {
 	if n := len(slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s != "bid.expired" })); n != 10 {
 		t.Errorf("%d bids expired in %v", n, words)
 	}
-	if len(w.mails.to(p.Email)) != 1 { // the digest of new bids
-		t.Errorf("the person got %+v", w.mails.to(p.Email))
+	if len(w.Mails.To(p.Email)) != 1 { // the digest of new bids
+		t.Errorf("the person got %+v", w.Mails.To(p.Email))
 	}
 	w.close(p, id).Refused(409, "not_open")
 }
 
 func TestAnAcceptedWantIsNotClosed(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.easy(p)
-	w.edit(id, func(_ *op.Call, v *wants.Want) error { v.BidID, v.DealID = "b", "d"; return nil })
+	p := w.Poster("ada")
+	id := w.Easy(p)
+	w.Edit(id, func(_ *op.Call, v *wants.Want) error { v.BidID, v.DealID = "b", "d"; return nil })
 	w.close(p, id).Refused(409, "already_accepted")
 	w.repost(p, id, nil).Refused(409, "still_running")
-	if s := w.Do(wants.Read, optest.Req{Token: p.Token, Path: on(id)}).Str("state"); s != "active" {
+	if s := w.Do(wants.Read, optest.Req{Token: p.Token, Path: benchtest.On(id)}).Str("state"); s != "active" {
 		t.Error(s)
 	}
 	// the deal ended, its bid stays on the record: the person may repost
-	w.edit(id, func(_ *op.Call, v *wants.Want) error { v.DealID, v.Status = "", wants.Ended; return nil })
+	w.Edit(id, func(_ *op.Call, v *wants.Want) error { v.DealID, v.Status = "", wants.Ended; return nil })
 	if r := w.repost(p, id, nil).Want(200); r.Str("state") != "open" || r.Num("round") != 2 {
 		t.Errorf("%s", r.Body)
 	}
@@ -135,11 +136,11 @@ func TestAnAcceptedWantIsNotClosed(t *testing.T) {
 
 func TestARepostOpensARoundForEverybody(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.easy(p)
-	a, b := w.maker("First"), w.maker("Second")
-	first := w.file(a, id)
-	w.file(b, id)
+	p := w.Poster("ada")
+	id := w.Easy(p)
+	a, b := w.Maker("First"), w.Maker("Second")
+	first := w.File(a, id)
+	w.File(b, id)
 	w.Advance(time.Hour)
 	w.close(p, id).Want(200)
 	w.Advance(time.Hour)
@@ -158,8 +159,8 @@ func TestARepostOpensARoundForEverybody(t *testing.T) {
 	if got := w.feed(a, id); !slices.Equal(got, []string{"bid.filed", "bid.expired", "target.reposted"}) {
 		t.Errorf("told: %v", got)
 	}
-	w.edit(id, func(_ *op.Call, v *wants.Want) error { odds := 0.55; v.Frozen = &odds; return nil })
-	again := w.file(a, id)
+	w.Edit(id, func(_ *op.Call, v *wants.Want) error { odds := 0.55; v.Frozen = &odds; return nil })
+	again := w.File(a, id)
 	if again == first || w.bidOf(a, id)["round"] != 2.0 {
 		t.Error("a new filing is a new row of the new round")
 	}
@@ -177,8 +178,8 @@ func TestARepostOpensARoundForEverybody(t *testing.T) {
 
 func TestRefusalsOfARepost(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	w.repost(p, id, obj{"want": "short"}).Refused(422, "want_too_short")
 	w.repost(p, id, obj{"lane": obj{"kind": "paid"}}).Refused(422, "lane_invalid")
 	w.repost(p, id, obj{"location": "x"}).Refused(422, "unknown_field")
@@ -190,12 +191,12 @@ func TestRefusalsOfARepost(t *testing.T) {
 
 func TestAManualRepostFreezesAnew(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting(), 0.9)
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting(), 0.9)
 	s := w.steward()
 	s.set("booking_on_calendar", "paid", 0.3)
 	odds := func(p any) optest.Res {
-		return w.Do(wants.SetTargetOdds, optest.Req{Token: s.token, Path: on(id), Body: obj{"frozen_probability": p}})
+		return w.Do(wants.SetTargetOdds, optest.Req{Token: s.token, Path: benchtest.On(id), Body: obj{"frozen_probability": p}})
 	}
 	if r := odds(0.7).Want(200); r.Num("frozen_probability") != 0.9 || r.Num("next_frozen_probability") != 0.7 {
 		t.Errorf("the value in force is not touched: %s", r.Body)
@@ -212,20 +213,20 @@ func TestAManualRepostFreezesAnew(t *testing.T) {
 	}
 	odds(1.01).Refused(422, "invalid_field")
 	odds(-0.01).Refused(422, "invalid_field")
-	w.Do(wants.SetTargetOdds, optest.Req{Token: s.token, Path: on(id), Body: obj{}}).Refused(422, "missing_field")
-	w.Do(wants.SetTargetOdds, optest.Req{Token: s.token, Path: on("unknown"), Body: obj{"frozen_probability": 0.5}}).Refused(404, "not found")
-	w.Do(wants.SetTargetOdds, optest.Req{Token: p.Token, Path: on(id), Body: obj{"frozen_probability": 0.5}}).Refused(404, "not found")
+	w.Do(wants.SetTargetOdds, optest.Req{Token: s.token, Path: benchtest.On(id), Body: obj{}}).Refused(422, "missing_field")
+	w.Do(wants.SetTargetOdds, optest.Req{Token: s.token, Path: benchtest.On("unknown"), Body: obj{"frozen_probability": 0.5}}).Refused(404, "not found")
+	w.Do(wants.SetTargetOdds, optest.Req{Token: p.Token, Path: benchtest.On(id), Body: obj{"frozen_probability": 0.5}}).Refused(404, "not found")
 }
 
 func TestAnAutomaticRoundKeepsTheEstimateAndTellsTheOthers(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting(), 0.55)
-	failed, other := w.maker("Failed"), w.maker("Other")
-	mine := w.file(failed, id)
-	w.file(other, id)
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting(), 0.55)
+	failed, other := w.Maker("Failed"), w.Maker("Other")
+	mine := w.File(failed, id)
+	w.File(other, id)
 	at := w.Now()
-	w.edit(id, func(c *op.Call, v *wants.Want) error { // signed, as a deal does it
+	w.Edit(id, func(c *op.Call, v *wants.Want) error { // signed, as a deal does it
 		v.BidID, v.DealID, v.Signed, v.UpdatedAt = mine, "d", true, c.Now
 		b, _, err := bids.Load(c, mine)
 		b.Status = bids.Accepted
@@ -237,7 +238,7 @@ func TestAnAutomaticRoundKeepsTheEstimateAndTellsTheOthers(t *testing.T) {
 		t.Errorf("a rival signed: %v", got)
 	}
 	w.Advance(time.Hour)
-	w.edit(id, func(c *op.Call, v *wants.Want) error { // ended and reposted by the deal itself
+	w.Edit(id, func(c *op.Call, v *wants.Want) error { // ended and reposted by the deal itself
 		now := c.Now
 		v.Round++
 		v.RepostedAt, v.Status, v.BidID, v.DealID, v.Signed = &now, wants.Open, "", "", false
@@ -250,7 +251,7 @@ func TestAnAutomaticRoundKeepsTheEstimateAndTellsTheOthers(t *testing.T) {
 	if got := w.feed(failed, id); !slices.Equal(got, []string{"bid.filed"}) {
 		t.Errorf("the agent of the deal is told by the deal: %v", got)
 	}
-	if v := w.want(id); v.Frozen == nil || *v.Frozen != 0.55 || v.SupersededAt(1) == nil || !v.SupersededAt(1).Equal(at.Add(time.Hour)) {
+	if v := w.Want(id); v.Frozen == nil || *v.Frozen != 0.55 || v.SupersededAt(1) == nil || !v.SupersededAt(1).Equal(at.Add(time.Hour)) {
 		t.Errorf("%+v", v)
 	}
 	if b := w.bidOf(failed, id); b["status"] != "accepted" || b["superseded_at"] == nil {
@@ -260,8 +261,8 @@ func TestAnAutomaticRoundKeepsTheEstimateAndTellsTheOthers(t *testing.T) {
 
 func TestTheLedgerOfAWant(t *testing.T) {
 	w := newWorld(t)
-	p := w.person("ada")
-	id := w.post(p, posting())
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
 	w.Advance(time.Minute)
 	w.close(p, id).Want(200)
 	w.Advance(time.Minute)
