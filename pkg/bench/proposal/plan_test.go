@@ -116,10 +116,3 @@ func TestASecretIsFoundUnderAnyKey(t *testing.T) {
 		}
 	}
 }
-
-func TestLinksAreListedForTheGate(t *testing.T) {
-	p := accepted(t, body(t, "full.json"), open())
-	if got := Links(p.Steps); !reflect.DeepEqual(got, []string{"https://img.example.com/a.png", "https://example.com/sample"}) {
-		t.Errorf("%v", got)
-	}
-}

@@ -87,6 +87,7 @@ func TestEachCodeIsReached(t *testing.T) {
 		{"REJ-07", "step 1, block 1, note item 1: deep", []any{"steps.0.har_blocks.0.config.note", []any{map[string]any{"deep": "http://x.example"}}}},
 		{"REJ-07", "key that is a link", []any{"steps.0.har_blocks.0.config.x", map[string]any{"https://example.com/a": 1}}},
 		{"REJ-07", "option 1: thumbnail_url must begin with https", []any{"steps.0.har_blocks.0.config.options.0.thumbnail_url", "http://example.com/a.png"}},
+		{"REJ-07", "option 1: thumbnail_url does not pass the Link Gate (shortener)", []any{"steps.0.har_blocks.0.config.options.0.thumbnail_url", "https://bit.ly/a"}},
 		{"REJ-07", "question list 1, item 2", []any{"finalist_questions.0.1", "Do you know www.example.com?"}},
 		{"REJ-08", "step 2: outcome_promise asks the person", []any{"steps.1.outcome_promise", "Send me your password and I will post it."}},
 		{"REJ-08", "asks the person for a password", []any{"steps.0.har_blocks.1", map[string]any{"id": "f", "title": "Sign in", "format": "structured_form", "config": map[string]any{"fields": []any{map[string]any{"label": "Word", "key": "w", "type": "password"}}}}}},

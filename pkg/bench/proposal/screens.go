@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"guildhall/pkg/text"
+	"guildhall/pkg/text/linkgate"
 )
 
 // scan is a set of screens run over every text of a value (bench contract 2.10).
@@ -103,10 +104,15 @@ func (s scan) member(obj map[string]any, key string) *problem {
 	return s.value(obj[key], key)
 }
 
+// linkProblem lets a link object through the Link Gate's rules. In a bid a link that a steward
+// would have to look at is refused too: a bid does not wait.
 func linkProblem(v any) *problem {
 	url, _ := v.(string)
 	if _, err := text.CheckLink(url); err != nil {
 		return wrong("%s", err.Error()).coded(RejLink)
+	}
+	if v := linkgate.Check(url, linkgate.Options{}); v.Status != linkgate.OK {
+		return wrong("does not pass the Link Gate (%s): %s", v.Reason, v.Detail).coded(RejLink)
 	}
 	return nil
 }
@@ -122,37 +128,6 @@ func (s scan) text(t string) *problem {
 		return wrong("asks the person for a password, a code or a login").coded(RejCredential)
 	}
 	return nil
-}
-
-// Links lists every address a bid or plan would show, in order, for the link gate: pictures of options and the links of
-// external_link blocks. Their shape has been checked; where they lead has not.
-func Links(steps []Step) []string {
-	var out []string
-	add := func(url string) {
-		if url != "" {
-			out = append(out, url)
-		}
-	}
-	pictures := func(options []Option) {
-		for _, o := range options {
-			add(o.ThumbnailURL)
-		}
-	}
-	for _, s := range steps {
-		if s.Choose != nil {
-			pictures(s.Choose.Options)
-		}
-		for _, b := range s.HARBlocks {
-			pictures(b.Config.Options)
-			for _, f := range b.Config.Fields {
-				pictures(f.Options)
-			}
-			if b.Config.Link != nil {
-				add(b.Config.Link.URL)
-			}
-		}
-	}
-	return out
 }
 
 // Secret says whether any text of a body carries a secret, and of what kind: an informed plan may not, whatever key it stands
