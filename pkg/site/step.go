@@ -70,7 +70,7 @@ func (c card) Field() string { return "change." + c.Card }
 // Shown tells whether there is more to it than the note above the delivery.
 func (c card) Shown() bool {
 	o := c.Outcome
-	return o != nil && (o.Note != nil || o.Text != nil || o.Document != nil || o.URL != nil || o.Filename != nil)
+	return o != nil && (o.Note != nil || o.Text != nil || o.Document != nil || o.URL != nil || o.Kind == "file" || o.Kind == "stream")
 }
 
 // outcome is something the agent filed.
@@ -84,7 +84,10 @@ type outcome struct {
 	FiledAt   time.Time `json:"filed_at"`
 	Text      *string   `json:"text"`
 	Document  *document `json:"document"`
+	Title     *string   `json:"title"`
 	URL       *string   `json:"url"`
+	Host      *string   `json:"host"`
+	GateLine  *string   `json:"gate_line"`
 	Filename  *string   `json:"filename"`
 }
 
@@ -103,6 +106,7 @@ type piece struct {
 	Title   string   `json:"title"`
 	Ordinal int      `json:"ordinal"`
 	Date    string   `json:"date"`
+	Image   string   `json:"image_url"`
 }
 
 type pulse struct {
