@@ -78,7 +78,8 @@ const (
 	controlSign   control = "sign"
 	controlDone   control = "done"
 	controlSlot   control = "slot"
-	controlNone   control = "none" // nothing to type: the button is the answer
+	controlFiles  control = "files" // uploaded by forms of their own
+	controlNone   control = "none"  // nothing to type: the button is the answer
 	controlAbsent control = "absent"
 )
 
@@ -88,6 +89,7 @@ var controls = map[string]control{
 	"confirm_correct": controlYesNo, "review_approve": controlRead, "agreement": controlAgree, "signature": controlSign,
 	"external_link": controlDone, "invite_share": controlDone, "payment_authorize": controlDone, "communication": controlDone,
 	"schedule": controlSlot, "grant_access": controlNone,
+	"file_upload": controlFiles, "media_upload": controlFiles, "download_return": controlFiles,
 }
 
 // control is how this block is drawn; a review without a document to read asks for nothing

@@ -16,6 +16,7 @@ type blockView struct {
 	Wrong    string // why the answer was not accepted
 	Inputs   []blockInput
 	Other    *blockInput
+	Files    []named // uploaded for it
 }
 
 // Line tells whether the block is one input that its title labels.
@@ -77,6 +78,8 @@ func (b block) view(s step, typed url.Values) blockView {
 		}
 	}
 	switch v.Control {
+	case controlFiles:
+		v.Files = s.chosen(b.Number)
 	case controlText, controlArea, controlDate, controlSign:
 		v.Inputs = []blockInput{d.line(v.Control)}
 	case controlRadio, controlCheck, controlRank, controlSlot:

@@ -248,6 +248,27 @@ func hireFinalist(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitet
 	paid.Send("").Want(200, "Payment received") // the button pressed twice
 }
 
+// uploads lays files on a step by hand: what is refused, one that is deleted again, one that
+// stays.
+func uploads(t *testing.T, b *sitetest.Browser) {
+	t.Helper()
+	b.Want(200, "nobody can call it back", "No file yet.")
+	photo := func() *sitetest.Form { return b.Form("upload", "A photo of a room you like") }
+	photo().SendFile("", "").Want(422, "Choose a file first.")
+	photo().SendFile("run.sh", "#!/bin/sh\n").Want(422, "script")
+	twice := photo()
+	twice.SendFile("room <b>.png", "\x89PNG\r\n\x1a\n a room").Want(200, "Your file is here.", "room <b>.png", "15 bytes")
+	twice.SendFile("room <b>.png", "\x89PNG\r\n\x1a\n a room").Want(200, "Your file is here.")
+	if strings.Count(b.Text(), "Delete room <b>.png") != 1 {
+		t.Errorf("a form sent twice: %s", b.Text())
+	}
+	b.Form("upload", "The toast, spoken").SendFile("toast.wav", "RIFF\x00\x00\x00\x00WAVEfmt ").Want(200, "toast.wav")
+	b.Form("remove", "room <b>.png").Send("").Want(200, "The file is deleted.", "toast.wav")
+	if strings.Contains(b.Text(), "room <b>.png") || strings.Count(b.Text(), "No file yet.") != 1 {
+		t.Errorf("a deleted file: %s", b.Text())
+	}
+}
+
 // work is the deal: the agent works through the API, the person answers on pages.
 func work(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Agent, target string) string {
 	t.Helper()
@@ -273,13 +294,19 @@ func work(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Agen
 
 	a.Work(deal)
 	a.Deliver(target, map[string]any{"note": "Please tell me who comes."})
-	f := b.Get("/deals/"+deal+"/steps/3").Want(200, "Who cannot eat what?", "No money moves with your answer").Form("answer")
+	b.Get("/deals/"+deal+"/steps/3").Want(200, "Who cannot eat what?", "No money moves with your answer")
+	uploads(t, b)
+	f := b.Form("answer")
 	f.Set("har_1", "Ana: nuts").Set("har_2", "2026-12-04T20:30").Set("har_3.0", "2").Set("har_3.1", "0").Set("har_4", "yes")
 	f.Send("verdict=approve").Want(200, "Your answer is recorded")
 	got := a.Call("GET", "/api/bench/deals/"+deal+"/current-step", nil)
 	if got.Str("answers_bundle.responses.0.value") != "Ana: nuts" || got.Str("answers_bundle.responses.2.value.chair") != "y" {
 		t.Errorf("the agent reads %v", got.At("answers_bundle.responses"))
 	}
+	if got.At("released_materials_count") != 1.0 || got.Str("released_materials.0.filename") != "toast.wav" || got.Str("answers_bundle.responses.5.value.0.filename") != "toast.wav" {
+		t.Errorf("the agent was handed %v", got.At("released_materials"))
+	}
+	b.Get("/deals/"+deal+"/steps/3").Want(200, "toast.wav", "handed over")
 
 	a.Work(deal)
 	a.Deliver(target, map[string]any{"note": "The table is held under your name.", "document": map[string]any{"title": "Your table",

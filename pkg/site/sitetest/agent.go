@@ -46,7 +46,9 @@ func Steps() []map[string]any {
 				{"id": "when", "title": "When do you arrive?", "format": "date_time"},
 				{"id": "form", "title": "The guests", "format": "structured_form", "config": map[string]any{"fields": []map[string]any{
 					{"label": "How many children?", "key": "children", "type": "number"}, {"label": "High chair", "key": "chair", "type": "radio", "options": []map[string]any{{"id": "y", "label": "Needed"}, {"id": "n", "label": "Not needed"}}}}}},
-				{"id": "called", "title": "Call your aunt", "format": "communication"}}},
+				{"id": "called", "title": "Call your aunt", "format": "communication"},
+				{"id": "room", "title": "A photo of a room you like", "format": "file_upload"},
+				{"id": "voice", "title": "The toast, spoken", "format": "media_upload"}}},
 		{"title": "Approve the held table", "ask": "APPROVE", "rounds": 1, "outcome_promise": "I will hand you the confirmed hold with date, time and name.",
 			"agent_court_estimate": 2, "person_minutes": 5, "line_item_amount": 4000, "declared_odds": 0.85,
 			"har_blocks": []map[string]any{{"id": "ok", "title": "Is this the table?", "format": "review_approve", "ask": "approve", "required": true},

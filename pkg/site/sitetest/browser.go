@@ -1,7 +1,9 @@
 package sitetest
 
 import (
+	"bytes"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -224,6 +226,42 @@ func (f *Form) Send(button string) *Browser {
 		f.Values.Set(name, value)
 	}
 	return f.b.Post(f.action, f.Values)
+}
+
+// SendFile sends the form with a file, as multipart/form-data, and follows.
+func (f *Form) SendFile(name, content string) *Browser {
+	f.b.w.T.Helper()
+	if kind, _ := Attr(f.node, "enctype"); kind != "multipart/form-data" {
+		f.b.w.T.Fatalf("%s: the form carries no file", f.b.At)
+	}
+	var body bytes.Buffer
+	m := multipart.NewWriter(&body)
+	for n := range f.node.Descendants() { // in the order of the page, as browsers send them
+		field, _ := Attr(n, "name")
+		if kind, _ := Attr(n, "type"); n.Type != html.ElementNode || field == "" {
+			continue
+		} else if kind == "file" {
+			p, err := m.CreateFormFile(field, name)
+			if err == nil {
+				_, err = io.WriteString(p, content)
+			}
+			if err != nil {
+				f.b.w.T.Fatal(err)
+			}
+		} else if err := m.WriteField(field, f.Values.Get(field)); err != nil {
+			f.b.w.T.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		f.b.w.T.Fatal(err)
+	}
+	r, err := http.NewRequest("POST", f.b.w.Base+f.action, &body)
+	if err != nil {
+		f.b.w.T.Fatal(err)
+	}
+	r.Header.Set("Content-Type", m.FormDataContentType())
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	return f.b.do(r)
 }
 
 // SignInFails asks for a link while nothing works, and wants a page that says so.
