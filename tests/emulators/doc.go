@@ -3,6 +3,6 @@
 // module graph. What an emulator is known to do otherwise than AWS is listed, with the cases
 // left out because of it, in localstack/differences.md.
 //
-//	go test ./...              kumo, in this process
+//	go test ./...              kumo and gofakes3, in this process
 //	bash scripts/emulators.sh  the same, and fauxqs on Node 22 (build tag node)
 package emulators
