@@ -7,16 +7,17 @@ import (
 
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/dealtest"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op/optest"
 )
 
 func TestAnswersRefuse(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
+	d := w.signed(dealtest.Easy())
 	yes := m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"choice": "a"}}}}
-	d.answer(2, yes).Refused(409, "step_not_waiting")
-	d.answer(9, yes).Refused(404, "not found")
+	d.Answer(2, yes).Refused(409, "step_not_waiting")
+	d.Answer(9, yes).Refused(404, "not found")
 	for _, c := range []struct {
 		body   m
 		status int
@@ -30,9 +31,9 @@ func TestAnswersRefuse(t *testing.T) {
 		{m{"verdict": "request_changes", "cards": []m{{"card": "block:1", "verdict": "request_changes"}}}, 422, "comment_required"},
 		{m{"verdict": "approve", "channels": []string{"pigeon"}}, 422, "invalid_field"},
 	} {
-		d.answer(2, c.body).Refused(c.status, c.code)
+		d.Answer(2, c.body).Refused(c.status, c.code)
 	}
-	d.deliver()
+	d.Deliver()
 	for _, c := range []struct {
 		body m
 		code string
@@ -45,45 +46,45 @@ func TestAnswersRefuse(t *testing.T) {
 		{m{"verdict": "approve", "cards": []m{{"card": "block:2", "verdict": "approve"}}}, "card_unknown"},
 		{m{"verdict": "approve", "cards": []m{{"card": "block:1", "verdict": "approve"}, {"card": "block:1", "verdict": "approve"}}}, "card_repeated"},
 	} {
-		d.answer(2, c.body).Refused(422, c.code)
+		d.Answer(2, c.body).Refused(422, c.code)
 	}
-	if a := d.money(); a.Released != 0 {
+	if a := d.Money(); a.Released != 0 {
 		t.Fatal("a refused answer moved money")
 	}
-	d.answer(2, yes).Want(200)
-	d.answer(2, yes).Refused(409, "step_not_waiting")
-	d.answer(3, m{"verdict": "approve"}).Refused(409, "step_not_waiting")
+	d.Answer(2, yes).Want(200)
+	d.Answer(2, yes).Refused(409, "step_not_waiting")
+	d.Answer(3, m{"verdict": "approve"}).Refused(409, "step_not_waiting")
 }
 
 func TestCardsReachTheAgentAsOneBundle(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(bidOf(1000, step("Hold it", "APPROVE", 1000, m{"har_blocks": []m{
+	d := w.signed(dealtest.BidOf(1000, dealtest.Step("Hold it", "APPROVE", 1000, m{"har_blocks": []m{
 		{"id": "ok", "title": "Is this right?", "format": "review_approve", "required": true},
 		{"id": "why", "title": "Anything else?", "format": "short_answer", "required": false},
-		{"id": "sure", "title": "I agree", "format": "agreement", "required": true}}}), step("Again", "APPROVE", 1000)))
-	receipt := d.deliver().Str("receipt_id")
+		{"id": "sure", "title": "I agree", "format": "agreement", "required": true}}}), dealtest.Step("Again", "APPROVE", 1000)))
+	receipt := d.Deliver().Str("receipt_id")
 	draft := func(body m) optest.Res {
-		p := d.paths()
+		p := d.Paths()
 		p["step_id"] = "2"
-		return d.Do(deals.SaveDraft, optest.Req{Token: d.person, Path: p, Body: body})
+		return d.Do(deals.SaveDraft, optest.Req{Token: d.Person, Path: p, Body: body})
 	}
 	draft(m{"responses": []m{{"block_number": 4, "value": "x"}}}).Refused(422, "response_invalid")
 	draft(m{"responses": []m{{"block_number": 2, "value": 5}}}).Refused(422, "response_invalid")
 	draft(m{"responses": []m{{"block_number": 2, "value": "A window seat"}, {"block_number": 1, "value": m{"verdict": "request_changes"}}}}).Want(200)
-	got := d.current()
+	got := d.Current()
 	if n := len(got.At("har_responses").([]any)); n != 1 || got.Num("har_responses.0.block_number") != 2 || got.At("har_responses.0.is_submitted") != false {
 		t.Fatalf("a verdict leaks before the answer: %s", got.Body)
 	}
-	if has(d.events(), "ask.answered") {
+	if dealtest.Has(d.Events(), "ask.answered") {
 		t.Fatal("a draft is no event")
 	}
-	d.answer(2, m{"verdict": "approve"}).Refused(422, "verdict_mismatch")
-	res := d.answer(2, m{"verdict": "request_changes", "reason": "Nearly.", "cards": []m{
+	d.Answer(2, m{"verdict": "approve"}).Refused(422, "verdict_mismatch")
+	res := d.Answer(2, m{"verdict": "request_changes", "reason": "Nearly.", "cards": []m{
 		{"card": "item:" + receipt, "verdict": "approve"}, {"card": "block:3", "verdict": "request_changes", "comment": "Say until when."}}}).Want(200)
 	if res.Str("step_state") != "agent_working" || res.Num("released_cents") != 0 {
 		t.Fatalf("%s", res.Body)
 	}
-	got = d.current()
+	got = d.Current()
 	if got.Str("answers_bundle.result") != "changes_requested" || got.Num("answers_bundle.round") != 1 || len(got.At("answers_bundle.cards").([]any)) != 4 ||
 		got.Str("answers_bundle.cards.0.verdict") != "approve" || got.Str("answers_bundle.cards.1.verdict") != "request_changes" {
 		t.Fatalf("%s", got.Body)
@@ -95,18 +96,18 @@ func TestCardsReachTheAgentAsOneBundle(t *testing.T) {
 	if got.Num("current_step.round") != 1 || got.Num("current_step.progress_percent") != 0 {
 		t.Fatalf("%s", got.Body)
 	}
-	d.deliver()
-	d.answer(2, m{"verdict": "request_changes", "reason": "Again."}).Refused(409, "rounds_used_up")
+	d.Deliver()
+	d.Answer(2, m{"verdict": "request_changes", "reason": "Again."}).Refused(409, "rounds_used_up")
 	if c := d.person2("steps/2").At("controls"); fmt.Sprint(c) != "[approve decline]" {
 		t.Fatalf("%v", c)
 	}
-	d.answer(2, m{"verdict": "approve"}).Refused(422, "required_block_unanswered") // the agreement
-	d.answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 3, "value": m{"agreed": false}}}}).Refused(422, "required_block_unanswered")
-	ok := d.answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 3, "value": m{"agreed": true}}}}).Want(200)
+	d.Answer(2, m{"verdict": "approve"}).Refused(422, "required_block_unanswered") // the agreement
+	d.Answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 3, "value": m{"agreed": false}}}}).Refused(422, "required_block_unanswered")
+	ok := d.Answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 3, "value": m{"agreed": true}}}}).Want(200)
 	if ok.Num("released_cents") != 1000 {
 		t.Fatalf("%s", ok.Body)
 	}
-	if got := d.current(); got.Str("answers_bundle.result") != "approved" || got.Num("answers_bundle.round") != 2 || got.Num("current_step.step_number") != 3 {
+	if got := d.Current(); got.Str("answers_bundle.result") != "approved" || got.Num("answers_bundle.round") != 2 || got.Num("current_step.step_number") != 3 {
 		t.Fatalf("%s", got.Body)
 	}
 	draft(m{"responses": []m{{"block_number": 2, "value": "late"}}}).Refused(409, "step_not_waiting")
@@ -116,46 +117,46 @@ func TestADocumentHasToBeReadBeforeApproval(t *testing.T) {
 	w := newWorld(t)
 	read := m{"har_blocks": []m{{"id": "ok", "title": "Read this", "format": "review_approve", "required": true,
 		"config": m{"document": m{"title": "Terms", "blocks": []m{{"type": "paragraph", "text": "We agree on Friday."}}}}}}}
-	d := w.signed(bidOf(1000, step("Hold it", "APPROVE", 1000, read), step("Again", "APPROVE", 1000)))
-	d.deliver()
-	d.answer(2, m{"verdict": "approve"}).Refused(422, "required_block_unanswered")
-	d.answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"verdict": "approve"}}}}).Refused(422, "response_invalid")
-	d.answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"verdict": "request_changes", "comment": "No."}}}}).Refused(422, "verdict_mismatch")
-	d.answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"verdict": "approve", "read_confirmed": true}}}}).Want(200)
+	d := w.signed(dealtest.BidOf(1000, dealtest.Step("Hold it", "APPROVE", 1000, read), dealtest.Step("Again", "APPROVE", 1000)))
+	d.Deliver()
+	d.Answer(2, m{"verdict": "approve"}).Refused(422, "required_block_unanswered")
+	d.Answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"verdict": "approve"}}}}).Refused(422, "response_invalid")
+	d.Answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"verdict": "request_changes", "comment": "No."}}}}).Refused(422, "verdict_mismatch")
+	d.Answer(2, m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"verdict": "approve", "read_confirmed": true}}}}).Want(200)
 }
 
 func TestEveryAskWithItsControls(t *testing.T) {
 	w := newWorld(t)
-	own := step("Report", "APPROVE", 500, m{"actor": "agent", "har_blocks": []m{}})
-	d := w.signed(bidOf(1000, step("Send the list", "PROVIDE", 1000), step("Give access", "GRANT", 1500), own, step("Choose", "CHOOSE", 2000)))
-	d.deliver() // PROVIDE: nothing is required, no changes are offered
-	d.answer(2, m{"verdict": "request_changes", "reason": "x"}).Refused(422, "verdict_not_offered")
-	d.answer(2, m{"verdict": "approve", "reason": "The list is on the fridge."}).Want(200)
-	got := d.current()
+	own := dealtest.Step("Report", "APPROVE", 500, m{"actor": "agent", "har_blocks": []m{}})
+	d := w.signed(dealtest.BidOf(1000, dealtest.Step("Send the list", "PROVIDE", 1000), dealtest.Step("Give access", "GRANT", 1500), own, dealtest.Step("Choose", "CHOOSE", 2000)))
+	d.Deliver() // PROVIDE: nothing is required, no changes are offered
+	d.Answer(2, m{"verdict": "request_changes", "reason": "x"}).Refused(422, "verdict_not_offered")
+	d.Answer(2, m{"verdict": "approve", "reason": "The list is on the fridge."}).Want(200)
+	got := d.Current()
 	if got.Num("released_materials_count") != 0 || got.At("released_materials") == nil || got.Num("step_thread.unanswered_elsewhere.0.step_number") != 2 {
 		t.Fatalf("%s", got.Body)
 	}
-	d.deliver() // GRANT
-	d.answer(3, m{"verdict": "request_changes", "reason": "x"}).Refused(422, "verdict_not_offered")
-	d.answer(3, m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"granted": false}}}}).Refused(422, "verdict_mismatch")
-	d.answer(3, m{"verdict": "approve"}).Want(200)
-	got = d.current()
+	d.Deliver() // GRANT
+	d.Answer(3, m{"verdict": "request_changes", "reason": "x"}).Refused(422, "verdict_not_offered")
+	d.Answer(3, m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"granted": false}}}}).Refused(422, "verdict_mismatch")
+	d.Answer(3, m{"verdict": "approve"}).Want(200)
+	got = d.Current()
 	if got.Num("access.grants_count") != 1 || got.Str("access.grants.0.capability") != "email.send_as" || got.Str("access.grants.0.status") != "active" ||
 		len(got.At("access.material_change.materiality_tests").([]any)) != 9 || len(got.At("access.material_change.exceptions").([]any)) != 4 {
 		t.Fatalf("%s", got.Body)
 	}
 	grant := got.Str("access.grants.0.grant_id")
-	d.pulses() // the agent's own report
-	d.outcome(document("I reported.")).Want(201)
+	d.Pulses() // the agent's own report
+	d.Outcome(dealtest.Document("I reported.")).Want(201)
 	if c := d.person2("steps/4"); fmt.Sprint(c.At("controls")) != "[approve decline]" || c.At("step.acknowledge_only") != true {
 		t.Fatalf("%s", c.Body)
 	}
-	d.answer(4, m{"verdict": "request_changes", "reason": "x"}).Refused(422, "verdict_not_offered")
-	d.answer(4, m{"verdict": "approve"}).Want(200)
-	p := d.paths()
+	d.Answer(4, m{"verdict": "request_changes", "reason": "x"}).Refused(422, "verdict_not_offered")
+	d.Answer(4, m{"verdict": "approve"}).Want(200)
+	p := d.Paths()
 	p["grant_id"] = grant
 	swap := func(body m) optest.Res {
-		return d.Do(deals.RecordSwap, optest.Req{Token: d.agent, Path: p, Body: body})
+		return d.Do(deals.RecordSwap, optest.Req{Token: d.Agent, Path: p, Body: body})
 	}
 	swap(m{"to": "b", "why": "c"}).Refused(422, "from is required")
 	swap(m{"from": "a", "why": "c"}).Refused(422, "to is required")
@@ -172,7 +173,7 @@ func TestEveryAskWithItsControls(t *testing.T) {
 		swap(m{"from": "a", "to": "b", "why": "c"}).Want(200)
 	}
 	swap(m{"from": "a", "to": "b", "why": "c"}).Refused(409, "too_many_swaps")
-	if got := d.current(); got.Str("access.grants.0.swaps.0.from") != "Mail A" || got.Str("current_step.grant.id") != grant {
+	if got := d.Current(); got.Str("access.grants.0.swaps.0.from") != "Mail A" || got.Str("current_step.grant.id") != grant {
 		t.Fatalf("%s", got.Body)
 	}
 	revoke := func(token string) optest.Res {
@@ -180,19 +181,19 @@ func TestEveryAskWithItsControls(t *testing.T) {
 	}
 	_, stranger := w.Person("stranger@example.test")
 	revoke(stranger).Refused(404, "not found")
-	if res := revoke(d.person).Want(200); res.Str("grant.status") != "revoked" {
+	if res := revoke(d.Person).Want(200); res.Str("grant.status") != "revoked" {
 		t.Fatalf("%s", res.Body)
 	}
-	revoke(d.person).Refused(409, "grant_not_active")
+	revoke(d.Person).Refused(409, "grant_not_active")
 	p["grant_id"] = "none"
-	revoke(d.person).Refused(404, "not found")
-	if !has(d.events(), "grant.revoked") {
+	revoke(d.Person).Refused(404, "not found")
+	if !dealtest.Has(d.Events(), "grant.revoked") {
 		t.Fatal("the agent is not told")
 	}
-	d.deliver()
-	d.yes()
-	d.yes()
-	if a := d.money(); a.Released != 6000 || a.Held != 0 {
+	d.Deliver()
+	d.Yes()
+	d.Yes()
+	if a := d.Money(); a.Released != 6000 || a.Held != 0 {
 		t.Fatal(a)
 	}
 	p["grant_id"] = grant
@@ -201,18 +202,18 @@ func TestEveryAskWithItsControls(t *testing.T) {
 
 func TestADeclineReturnsWhatIsHeldAndIsNoRepost(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	d.deliver()
-	d.yes()
-	d.deliver()
-	res := d.answer(3, m{"verdict": "decline", "reason": "I changed my mind."}).Want(200)
+	d := w.signed(dealtest.Easy())
+	d.Deliver()
+	d.Yes()
+	d.Deliver()
+	res := d.Answer(3, m{"verdict": "decline", "reason": "I changed my mind."}).Want(200)
 	if res.Str("deal_status") != "ended" || res.Str("end_cause") != "declined" || res.Str("step_state") != "ended" {
 		t.Fatalf("%s", res.Body)
 	}
-	if a := d.money(); a.Released != 4000 || a.Returned != 5000 {
+	if a := d.Money(); a.Released != 4000 || a.Returned != 5000 {
 		t.Fatal(a)
 	}
-	want := d.theWant()
+	want := d.TheWant()
 	if want.Status != wants.Ended || want.Round != 1 || len(want.Prior) != 1 || want.Prior[0].Steps[2].State != "in_progress_at_failure" ||
 		want.Prior[0].Steps[1].State != "completed" || want.Prior[0].Steps[3].State != "not_reached" {
 		t.Fatalf("%+v", want.Prior)
@@ -221,30 +222,30 @@ func TestADeclineReturnsWhatIsHeldAndIsNoRepost(t *testing.T) {
 	if refunds(w) != 5000 {
 		t.Fatal(refunds(w))
 	}
-	if got := d.current(); got.At("current_step") != nil || got.Str("end_cause") != "declined" {
+	if got := d.Current(); got.At("current_step") != nil || got.Str("end_cause") != "declined" {
 		t.Fatalf("%s", got.Body)
 	}
 }
 
 func TestTheScoreAndThePersonsRecord(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	d.deliver()
+	d := w.signed(dealtest.Easy())
+	d.Deliver()
 	w.Advance(4 * 60 * 60 * 1e9)
-	d.yes()
-	d.deliver()
-	d.yes()
-	d.answer(4, m{"verdict": "approve", "score": 11}).Refused(422, "score_invalid")
-	d.answer(4, m{"verdict": "approve", "score": 10}).Want(200)
+	d.Yes()
+	d.Deliver()
+	d.Yes()
+	d.Answer(4, m{"verdict": "approve", "score": 11}).Refused(422, "score_invalid")
+	d.Answer(4, m{"verdict": "approve", "score": 10}).Want(200)
 	got := d.person2("")
 	if got.Num("score") != 10 || got.Str("header") != "ended" || got.At("can_end") != false {
 		t.Fatalf("%s", got.Body)
 	}
-	want := d.theWant()
+	want := d.TheWant()
 	if len(want.Answers) != 1 || want.Answers[0].Answer != "The one with the duck." {
 		t.Fatalf("%+v", want.Answers)
 	}
-	if s := d.stored(); s.Score != 10 || s.Header(w.Now()) != "ended" || s.Open() != nil || s.Status != path.Ended {
+	if s := d.Stored(); s.Score != 10 || s.Header(w.Now()) != "ended" || s.Open() != nil || s.Status != path.Ended {
 		t.Fatal(s.Score)
 	}
 }

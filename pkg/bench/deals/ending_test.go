@@ -9,6 +9,7 @@ import (
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/dealtest"
 	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/op"
@@ -18,7 +19,7 @@ import (
 
 func TestFailingAStep(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
+	d := w.signed(dealtest.Easy())
 	for _, c := range []struct {
 		body m
 		code string
@@ -31,20 +32,20 @@ func TestFailingAStep(t *testing.T) {
 		{m{"reason": "x", "materiality_test": "mood"}, "materiality_test must be one of: " + strings.Join(deals.MaterialityTests, ", ")},
 		{m{"reason": "x", "materiality_test": "adds_material_risk", "r109_exception": "mood"}, "r109_exception must be one of: " + strings.Join(deals.Exceptions, ", ")},
 	} {
-		d.onStep(deals.Fail, "2", c.body).Refused(422, c.code)
+		d.OnStep(deals.Fail, "2", c.body).Refused(422, c.code)
 	}
-	d.onStep(deals.Fail, "3", m{"reason": "x"}).Refused(409, "step is not agent_working")
-	d.onStep(deals.Fail, "nine", m{"reason": "x"}).Refused(404, "not found")
-	d.deliver()
-	d.yes()
-	res := d.onStep(deals.Fail, d.steps[2], m{"reason": strings.Repeat("é", 1000)}).Want(200)
+	d.OnStep(deals.Fail, "3", m{"reason": "x"}).Refused(409, "step is not agent_working")
+	d.OnStep(deals.Fail, "nine", m{"reason": "x"}).Refused(404, "not found")
+	d.Deliver()
+	d.Yes()
+	res := d.OnStep(deals.Fail, d.Steps[2], m{"reason": strings.Repeat("é", 1000)}).Want(200)
 	if res.Str("deal_status") != "ended" || res.Str("end_cause") != "agent_failed" || res.Num("steps_cleared") != 1 || res.Num("released_cents") != 4000 ||
 		res.Num("returned_cents") != 5000 || res.Num("held_cents") != 0 || res.At("want_resolved") != false || res.At("steward_review") != false ||
 		res.Str("integrity_state") != "clear" || res.At("materiality_test") != nil || !strings.Contains(res.Str("repost"), "open for bids again") {
 		t.Fatalf("%s", res.Body)
 	}
-	d.onStep(deals.Fail, d.steps[2], m{"reason": "x"}).Refused(409, "deal is not active")
-	want := d.theWant()
+	d.OnStep(deals.Fail, d.Steps[2], m{"reason": "x"}).Refused(409, "deal is not active")
+	want := d.TheWant()
 	if want.Round != 2 || want.Status != wants.Open || !want.TakesBids() || want.RepostedAt == nil || want.DealID != "" || want.BidID != "" || want.Signed {
 		t.Fatalf("%+v", want)
 	}
@@ -54,15 +55,15 @@ func TestFailingAStep(t *testing.T) {
 	if p := want.Prior[0]; p.StepCount != 4 || *p.EstimateHours != 5 || p.Steps[2].State != "in_progress_at_failure" {
 		t.Fatalf("%+v", p)
 	}
-	if !slices.Contains(d.events(), "target.reposted") {
-		t.Fatalf("%v", d.events())
+	if !slices.Contains(d.Events(), "target.reposted") {
+		t.Fatalf("%v", d.Events())
 	}
 }
 
 func TestAClaimedExceptionOpensACaseAndChangesNothingElse(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	res := d.onStep(deals.Fail, "2", m{"reason": "They took it back.", "materiality_test": "needs_undisclosed_access", "r109_exception": "person_revoked_access"}).Want(200)
+	d := w.signed(dealtest.Easy())
+	res := d.OnStep(deals.Fail, "2", m{"reason": "They took it back.", "materiality_test": "needs_undisclosed_access", "r109_exception": "person_revoked_access"}).Want(200)
 	if res.At("steward_review") != true || res.Str("integrity_state") != "under_integrity_review" ||
 		res.Str("reason") != "[r109:person_revoked_access] [r108:needs_undisclosed_access] They took it back." || res.Num("returned_cents") != 9000 {
 		t.Fatalf("%s", res.Body)
@@ -75,9 +76,9 @@ func TestAClaimedExceptionOpensACaseAndChangesNothingElse(t *testing.T) {
 func TestWithdrawing(t *testing.T) {
 	for kind, onRecord := range map[string]bool{"compliance": false, "abandonment": true} {
 		w := newWorld(t)
-		d := w.signed(easy())
+		d := w.signed(dealtest.Easy())
 		call := func(body m) optest.Res {
-			return d.Do(deals.Withdraw, optest.Req{Token: d.agent, Path: d.paths(), Body: body})
+			return d.Do(deals.Withdraw, optest.Req{Token: d.Agent, Path: d.Paths(), Body: body})
 		}
 		call(m{"kind": kind}).Refused(422, "a withdrawal needs a reason")
 		call(m{"kind": kind, "reason": strings.Repeat("x", 1001)}).Refused(422, "reason must be 1000 characters or fewer")
@@ -90,7 +91,7 @@ func TestWithdrawing(t *testing.T) {
 			t.Fatalf("%s", res.Body)
 		}
 		call(m{"reason": "x", "kind": kind}).Refused(409, "deal is not active")
-		if want := d.theWant(); want.Round != 2 || *want.Past[0].WithdrawalKind != kind {
+		if want := d.TheWant(); want.Round != 2 || *want.Past[0].WithdrawalKind != kind {
 			t.Fatalf("%+v", want.Past)
 		}
 	}
@@ -98,67 +99,67 @@ func TestWithdrawing(t *testing.T) {
 
 func TestAPersonCanTurnAutomaticRepostsOff(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
+	d := w.signed(dealtest.Easy())
 	w.Run("bench", func(c *op.Call) error {
-		x, _, err := wants.Load(c, d.target)
+		x, _, err := wants.Load(c, d.Target)
 		x.AutoRepost, x.Publish = false, false
 		if err != nil {
 			return err
 		}
 		return x.Save(c)
 	})
-	res := d.onStep(deals.Fail, "2", m{"reason": "x"}).Want(200)
+	res := d.OnStep(deals.Fail, "2", m{"reason": "x"}).Want(200)
 	if !strings.Contains(res.Str("repost"), "decides whether") {
 		t.Fatalf("%s", res.Body)
 	}
-	if want := d.theWant(); want.Round != 1 || want.Status != wants.Ended || len(want.Answers) != 0 {
+	if want := d.TheWant(); want.Round != 1 || want.Status != wants.Ended || len(want.Answers) != 0 {
 		t.Fatalf("%+v", want)
 	}
 }
 
 func TestRemindersAndTheLapseThroughTheClock(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(bidOf(1000, step("Hold it", "APPROVE", 1000), step("Hold it again", "APPROVE", 2000)))
-	d.deliver()
+	d := w.signed(dealtest.BidOf(1000, dealtest.Step("Hold it", "APPROVE", 1000), dealtest.Step("Hold it again", "APPROVE", 2000)))
+	d.Deliver()
 	w.Settle()
-	sent := func() int { return len(w.mails.sent) }
+	sent := func() int { return len(w.Mails.Sent) }
 	n := sent()
 	for _, day := range []int{3, 7, 12} {
-		at := d.stored().Open().WaitingSince.Add(time.Duration(day) * path.Day)
+		at := d.Stored().Open().WaitingSince.Add(time.Duration(day) * path.Day)
 		w.Advance(at.Sub(w.Now()) - time.Second)
 		if sent() != n {
-			t.Fatalf("day %d: a mail a second early: %v", day, w.subjects()[n:])
+			t.Fatalf("day %d: a mail a second early: %v", day, w.Subjects()[n:])
 		}
 		w.Advance(time.Second)
-		if sent() != n+1 || !has(w.subjects()[n:], "waits for your answer") || !strings.Contains(w.mails.sent[n].Text, "$10") || !strings.Contains(w.mails.sent[n].Text, "2026") {
-			t.Fatalf("day %d: %v", day, w.subjects()[n:])
+		if sent() != n+1 || !dealtest.Has(w.Subjects()[n:], "waits for your answer") || !strings.Contains(w.Mails.Sent[n].Text, "$10") || !strings.Contains(w.Mails.Sent[n].Text, "2026") {
+			t.Fatalf("day %d: %v", day, w.Subjects()[n:])
 		}
 		n = sent()
 	}
 	w.Advance(2*path.Day - time.Second)
-	if d.money().Released != 0 {
+	if d.Money().Released != 0 {
 		t.Fatal("released a second early")
 	}
 	w.Advance(time.Second)
-	s := d.stored()
+	s := d.Stored()
 	if s.Money.Released != 1000 || s.Steps[1].Cause != "stale" || s.Open().Number != 3 || !s.Steps[1].ApprovedAt.Equal(w.Now()) {
 		t.Fatalf("%+v", s.Steps[1])
 	}
-	d.answer(2, m{"verdict": "approve"}).Refused(409, "step_not_waiting")
+	d.Answer(2, m{"verdict": "approve"}).Refused(409, "step_not_waiting")
 }
 
 func TestAClockMovedFromDayOneToDayThirtyInOneStep(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(bidOf(1000, step("Choose", "CHOOSE", 1000), step("Hold it", "APPROVE", 2000)))
-	d.deliver()
+	d := w.signed(dealtest.BidOf(1000, dealtest.Step("Choose", "CHOOSE", 1000), dealtest.Step("Hold it", "APPROVE", 2000)))
+	d.Deliver()
 	opened := w.Now()
 	w.Advance(30 * path.Day)
-	s := d.stored()
+	s := d.Stored()
 	if s.EndCause != path.Lapsed || !s.EndedAt.Equal(opened.Add(14*path.Day)) || s.Money.Released != 1000 || s.Money.Returned != 2000+1000 {
 		t.Fatalf("%s %v %+v", s.EndCause, s.EndedAt, s.Money)
 	}
 	days := []string{}
-	for _, m := range w.mails.sent {
+	for _, m := range w.Mails.Sent {
 		if strings.Contains(m.Subject, "waits for your answer") {
 			days = append(days, m.Subject)
 		}
@@ -166,39 +167,39 @@ func TestAClockMovedFromDayOneToDayThirtyInOneStep(t *testing.T) {
 	if len(days) != 3 || !strings.HasPrefix(days[2], "The last reminder") {
 		t.Fatalf("%v", days)
 	}
-	if want := d.theWant(); want.Status != wants.Ended || want.Round != 1 {
+	if want := d.TheWant(); want.Status != wants.Ended || want.Round != 1 {
 		t.Fatalf("%+v", want)
 	}
 }
 
 func TestASweepThatIsLateOrRunsTwiceSaysEverythingOnce(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(bidOf(1000, step("Hold it", "APPROVE", 1000), step("Hold it again", "APPROVE", 2000)))
-	d.deliver()
+	d := w.signed(dealtest.BidOf(1000, dealtest.Step("Hold it", "APPROVE", 1000), dealtest.Step("Hold it again", "APPROVE", 2000)))
+	d.Deliver()
 	w.Settle()
-	n, opened := len(w.mails.sent), w.Now()
-	due := d.stored().Timer
+	n, opened := len(w.Mails.Sent), w.Now()
+	due := d.Stored().Timer
 	late := opened.Add(14*path.Day + time.Hour)
 	for range 2 {
 		err := w.Engine.Run(t.Context(), late, "bench", func(c *op.Call) error {
-			return deals.Fire(c, op.Fired{Kind: due.Kind, Subject: d.id, Due: due.Due})
+			return deals.Fire(c, op.Fired{Kind: due.Kind, Subject: d.ID, Due: due.Due})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := d.stored()
+	s := d.Stored()
 	if !s.Steps[1].ApprovedAt.Equal(opened.Add(14*path.Day)) || s.Open().Number != 3 {
 		t.Fatalf("%v", s.Steps[1].ApprovedAt)
 	}
 	w.Advance(late.Sub(w.Now()))
-	for _, m := range w.mails.sent[n:] {
+	for _, m := range w.Mails.Sent[n:] {
 		if strings.Contains(m.Subject, "waits for your answer") {
 			t.Fatalf("an overtaken reminder was mailed: %s", m.Subject)
 		}
 	}
 	reminded := 0
-	for _, e := range d.events() {
+	for _, e := range d.Events() {
 		if e == "ask.reminded" {
 			reminded++
 		}
@@ -210,22 +211,22 @@ func TestASweepThatIsLateOrRunsTwiceSaysEverythingOnce(t *testing.T) {
 
 func TestAgentTimeExpiresTheDeal(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
+	d := w.signed(dealtest.Easy())
 	w.Advance(7*path.Day - time.Second)
-	if d.stored().Status != path.Signed {
+	if d.Stored().Status != path.Signed {
 		t.Fatal("a second early")
 	}
 	w.Advance(time.Second)
-	s := d.stored()
-	if s.EndCause != path.Expired || s.Money.Returned != 9000 || count(d.events(), "deal.time-warned") != 2 {
-		t.Fatalf("%s %v", s.EndCause, d.events())
+	s := d.Stored()
+	if s.EndCause != path.Expired || s.Money.Returned != 9000 || count(d.Events(), "deal.time-warned") != 2 {
+		t.Fatalf("%s %v", s.EndCause, d.Events())
 	}
-	if want := d.theWant(); want.Status != wants.Ended || want.Round != 1 {
+	if want := d.TheWant(); want.Status != wants.Ended || want.Round != 1 {
 		t.Fatal("an expired deal is not reposted")
 	}
 	var p account.Person
-	d.load(func(c *op.Call) (err error) {
-		p, _, err = op.Load[account.Person](c, account.PersonKey(d.personID))
+	d.Load(func(c *op.Call) (err error) {
+		p, _, err = op.Load[account.Person](c, account.PersonKey(d.PersonID))
 		return err
 	})
 	if p.Facts.Ended != 1 || p.Facts.Finished != 0 || p.Facts.Answers != 0 {
@@ -244,9 +245,9 @@ func TestAgentTimeExpiresTheDeal(t *testing.T) {
 func (w *world) timers() int {
 	n := 0
 	for s := range 16 {
-		p, err := w.Store.Query(w.t.Context(), table.Query{PK: "bench.CLOCK#" + string([]byte{byte('0' + s/10), byte('0' + s%10)})})
+		p, err := w.Store.Query(w.T.Context(), table.Query{PK: "bench.CLOCK#" + string([]byte{byte('0' + s/10), byte('0' + s%10)})})
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		n += len(p.Rows)
 	}
@@ -255,17 +256,17 @@ func (w *world) timers() int {
 
 func TestAPersonsRecordIsCounted(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	d.deliver()
+	d := w.signed(dealtest.Easy())
+	d.Deliver()
 	w.Advance(4 * time.Hour)
-	d.yes()
-	d.deliver()
+	d.Yes()
+	d.Deliver()
 	w.Advance(2 * time.Hour)
-	d.yes()
-	d.yes()
+	d.Yes()
+	d.Yes()
 	var p account.Person
-	d.load(func(c *op.Call) (err error) {
-		p, _, err = op.Load[account.Person](c, account.PersonKey(d.personID))
+	d.Load(func(c *op.Call) (err error) {
+		p, _, err = op.Load[account.Person](c, account.PersonKey(d.PersonID))
 		return err
 	})
 	if p.Facts.Answers != 3 || p.Facts.AnswerSeconds != 6*3600 || p.Facts.Ended != 1 || p.Facts.Finished != 1 {
@@ -275,23 +276,23 @@ func TestAPersonsRecordIsCounted(t *testing.T) {
 
 func TestTheSealLaw(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	_, rival := w.agent("Rival")
+	d := w.signed(dealtest.Easy())
+	_, rival := w.Agent("Rival")
 	_, stranger := w.Person("stranger@example.test")
 	bodies := map[string]m{"bench.deal.check-in": {"changed": "a", "now": "b", "next": "c", "progress_percent": 0}, "bench.message.post": {"reply": "x"},
 		"bench.step.restate-odds": {"declared_odds": 0.5}, "bench.step.flag": {"blocked": "a", "assuming": "b"}, "bench.step.fail": {"reason": "x"},
 		"bench.deal.withdraw": {"reason": "x", "kind": "compliance"}, "bench.outcome.file": {"note": "x"}, "person.step.answer": {"verdict": "approve"},
 		"person.step.save-draft": {"responses": []m{}}, "person.deal.end": {"reason": "x"}, "person.message.post": {"body": "x"}, "person.bid.accept": {"accept_rules": true}, "person.deal.report": {"text": "x"}, "bench.grant.swap": {"from": "a", "to": "b", "why": "c"}}
 	for _, o := range slices.Concat(deals.Operations, []*op.Operation{delivery.File}) {
-		token, good := rival, d.agent
+		token, good := rival, d.Agent
 		if o.Auth == op.Person {
-			token, good = stranger, d.person
+			token, good = stranger, d.Person
 		}
 		if !strings.Contains(o.Path, "{") {
 			continue
 		}
-		p := d.paths()
-		p["step_id"], p["grant_id"] = d.steps[1], "none"
+		p := d.Paths()
+		p["step_id"], p["grant_id"] = d.Steps[1], "none"
 		var body any
 		if b := bodies[o.ID]; b != nil {
 			body = b
@@ -318,22 +319,22 @@ func TestTheSealLaw(t *testing.T) {
 
 func TestAnAccountStaysOpenWhileADealRuns(t *testing.T) {
 	w := newWorld(t)
-	d := w.picked(easy())
-	w.Do(account.CloseAccount, optest.Req{Token: d.person, Body: m{}}).Refused(409, "live_deal")
-	d.sign().Want(200)
-	w.Do(account.CloseAccount, optest.Req{Token: d.person, Body: m{}}).Refused(409, "live_deal")
-	d.Do(deals.EndDeal, optest.Req{Token: d.person, Path: d.paths(), Body: m{"reason": "Enough."}}).Want(200)
-	w.Do(account.CloseAccount, optest.Req{Token: d.person, Body: m{}}).Want(200)
+	d := w.picked(dealtest.Easy())
+	w.Do(account.CloseAccount, optest.Req{Token: d.Person, Body: m{}}).Refused(409, "live_deal")
+	d.Sign().Want(200)
+	w.Do(account.CloseAccount, optest.Req{Token: d.Person, Body: m{}}).Refused(409, "live_deal")
+	d.Do(deals.EndDeal, optest.Req{Token: d.Person, Path: d.Paths(), Body: m{"reason": "Enough."}}).Want(200)
+	w.Do(account.CloseAccount, optest.Req{Token: d.Person, Body: m{}}).Want(200)
 
-	e := w.finalist(easy())
-	id := e.accept().Want(201).Str("checkout_id")
-	w.Do(account.CloseAccount, optest.Req{Token: e.person, Body: m{}}).Want(200)
-	if err := w.bank.Complete(id, "paid"); err != nil {
+	e := w.finalist(dealtest.Easy())
+	id := e.Accept().Want(201).Str("checkout_id")
+	w.Do(account.CloseAccount, optest.Req{Token: e.Person, Body: m{}}).Want(200)
+	if err := w.Bank.Complete(id, "paid"); err != nil {
 		t.Fatal(err)
 	}
 	w.Settle()
 	before := refunds(w)
-	w.hooks()
+	w.Hooks()
 	w.Settle()
 	if refunds(w) != before+9000 {
 		t.Fatal("a payment of a closed account made a deal")
@@ -342,32 +343,32 @@ func TestAnAccountStaysOpenWhileADealRuns(t *testing.T) {
 
 func TestDatesStandInThePersonsZone(t *testing.T) {
 	w := newWorld(t)
-	d := w.finalist(easy())
-	d.load(func(c *op.Call) error {
-		p, _, err := op.Load[account.Person](c, account.PersonKey(d.personID))
+	d := w.finalist(dealtest.Easy())
+	d.Load(func(c *op.Call) error {
+		p, _, err := op.Load[account.Person](c, account.PersonKey(d.PersonID))
 		p.Timezone = "Asia/Tokyo"
 		p.Save(c)
 		return err
 	})
-	d.pick()
-	d.sign().Want(200)
-	d.deliver()
+	d.Pick()
+	d.Sign().Want(200)
+	d.Deliver()
 	w.Settle()
-	for _, mail := range w.mails.sent {
+	for _, mail := range w.Mails.Sent {
 		if strings.HasPrefix(mail.Subject, "Your turn") && !strings.Contains(mail.Text, "15 December 2026, 03:20 JST") {
 			t.Fatal(mail.Text)
 		}
 	}
-	if !has(w.subjects(), "Your turn") {
-		t.Fatal(w.subjects())
+	if !dealtest.Has(w.Subjects(), "Your turn") {
+		t.Fatal(w.Subjects())
 	}
 }
 
 func TestAPersonReportsAnAgent(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
+	d := w.signed(dealtest.Easy())
 	call := func(body m) optest.Res {
-		return d.Do(deals.Report, optest.Req{Token: d.person, Path: d.paths(), Body: body})
+		return d.Do(deals.Report, optest.Req{Token: d.Person, Path: d.Paths(), Body: body})
 	}
 	call(m{}).Refused(422, "missing_field")
 	call(m{"text": "x", "wall": 12}).Refused(422, "invalid_field")

@@ -5,6 +5,7 @@ import (
 
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/dealtest"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
@@ -13,26 +14,26 @@ import (
 // old files a bid and gives its stored body an older shape: what is no longer accepted is
 // still read.
 func (w *world) old(change func(*proposal.Proposal)) *deal {
-	w.t.Helper()
-	d := w.posted(easy())
-	d.target = d.want(d.body)
-	d.bid = d.Do(bids.FileProposal, optest.Req{Token: d.agent, Path: m2s(m{"target_id": d.target}), Body: d.body}).Want(201).Str("proposal_id")
+	w.T.Helper()
+	d := w.posted(dealtest.Easy())
+	d.Target = d.Want(d.Body)
+	d.Bid = d.Do(bids.FileProposal, optest.Req{Token: d.Agent, Path: dealtest.Strings(m{"target_id": d.Target}), Body: d.Body}).Want(201).Str("proposal_id")
 	d.Run("bench", func(c *op.Call) error {
-		p, err := bids.LoadProposal(c, d.bid)
+		p, err := bids.LoadProposal(c, d.Bid)
 		if err != nil {
 			return err
 		}
-		b, _, err := bids.Load(c, d.bid)
+		b, _, err := bids.Load(c, d.Bid)
 		if err != nil {
 			return err
 		}
 		change(p)
 		b.Title = p.PitchTitle
 		b.Save(c)
-		c.Put(bids.BodyKey(d.bid), p)
+		c.Put(bids.BodyKey(d.Bid), p)
 		return nil
 	})
-	d.Do(bids.Name, optest.Req{Token: d.person, Path: d.paths(), Body: m{"proposal_id": d.bid}}).Want(201)
+	d.Do(bids.Name, optest.Req{Token: d.Person, Path: d.Paths(), Body: m{"proposal_id": d.Bid}}).Want(201)
 	return d
 }
 
@@ -44,24 +45,24 @@ func TestABidWithoutQuestionsPitchAndOddsIsNamedAcceptedAndSigned(t *testing.T) 
 			p.Steps[i].DeclaredOdds, p.Steps[i].DeclaredOddsReason = 0, ""
 		}
 	})
-	d.pick() // there is nothing to ask and so no full plan to wait for
-	d.sign().Refused(422, "accept_rules must be true")
-	d.Do(deals.Sign, optest.Req{Token: d.agent, Path: d.paths(), Body: m{"accept_rules": true}}).Want(200)
-	got := d.stored()
+	d.Pick() // there is nothing to ask and so no full plan to wait for
+	d.Sign().Refused(422, "accept_rules must be true")
+	d.Do(deals.Sign, optest.Req{Token: d.Agent, Path: d.Paths(), Body: m{"accept_rules": true}}).Want(200)
+	got := d.Stored()
 	if got.Informed || got.Steps[1].AtBid != nil || !got.AgentSignedAt.Equal(got.SignedAt) || got.Committed() != 2 {
 		t.Fatalf("%+v", got)
 	}
-	now := d.current()
+	now := d.Current()
 	if now.Str("current_step.state") != "agent_working" {
 		t.Fatalf("%s", now.Body)
 	}
-	d.onStep(deals.Restate, d.steps[2], m{"declared_odds": 0.4}).Want(200) // a number where the bid had none
-	d.deliver()
-	d.yes()
-	d.deliver()
-	d.yes()
-	d.yes()
-	if got := d.stored(); got.EndCause != "resolved" || got.Money.Released != 9000 {
+	d.OnStep(deals.Restate, d.Steps[2], m{"declared_odds": 0.4}).Want(200) // a number where the bid had none
+	d.Deliver()
+	d.Yes()
+	d.Deliver()
+	d.Yes()
+	d.Yes()
+	if got := d.Stored(); got.EndCause != "resolved" || got.Money.Released != 9000 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -72,13 +73,13 @@ func TestABidOfThreeGoalsIsNamedAnsweredPlannedAndSigned(t *testing.T) {
 		p.SmartGoals = append(p.SmartGoals, "Find a second table nearby.", "Find a third one.")
 		p.FinalistQuestions = append(p.FinalistQuestions, p.FinalistQuestions[0], p.FinalistQuestions[0])
 	})
-	d.accept().Refused(409, "plan_not_yet_informed")
-	p := d.paths()
-	d.Do(bids.Answer, optest.Req{Token: d.person, Path: p, Body: m{"answers": []m{{"ordinal": 1, "answer": "The one with the duck."}}, "send": true}}).Want(200)
-	d.Do(bids.FilePlan, optest.Req{Token: d.agent, Path: p, Body: m{"steps": d.body["steps"], "accept_rules": true}}).Want(200)
-	d.pick()
-	d.sign().Want(200)
-	if got := d.stored(); got.Status != "signed" || !got.Informed {
+	d.Accept().Refused(409, "plan_not_yet_informed")
+	p := d.Paths()
+	d.Do(bids.Answer, optest.Req{Token: d.Person, Path: p, Body: m{"answers": []m{{"ordinal": 1, "answer": "The one with the duck."}}, "send": true}}).Want(200)
+	d.Do(bids.FilePlan, optest.Req{Token: d.Agent, Path: p, Body: m{"steps": d.Body["steps"], "accept_rules": true}}).Want(200)
+	d.Pick()
+	d.Sign().Want(200)
+	if got := d.Stored(); got.Status != "signed" || !got.Informed {
 		t.Fatalf("%+v", got)
 	}
 }

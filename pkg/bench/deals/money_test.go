@@ -9,6 +9,7 @@ import (
 
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/dealtest"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
@@ -17,15 +18,15 @@ import (
 
 // lines reads the deal's money rows.
 func (d *deal) lines() []money.Line {
-	d.t.Helper()
+	d.T.Helper()
 	var out []money.Line
-	d.load(func(c *op.Call) (err error) { out, err = money.Lines(c, d.id); return err })
+	d.Load(func(c *op.Call) (err error) { out, err = money.Lines(c, d.ID); return err })
 	return out
 }
 
 // paidOut sums what the processor sent to agents.
 func (w *world) paidOut() (cents int64) {
-	for _, c := range w.bank.Effects() {
+	for _, c := range w.Bank.Effects() {
 		if c.Kind == simulated.Transfer {
 			cents += c.AmountCents
 		}
@@ -35,10 +36,10 @@ func (w *world) paidOut() (cents int64) {
 
 func TestAnApprovalReleasesOnceHoweverOftenItIsSent(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	d.deliver()
+	d := w.signed(dealtest.Easy())
+	d.Deliver()
 	body := m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"choice": "a"}}}}
-	p := d.paths()
+	p := d.Paths()
 	p["step_id"] = "2"
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -51,7 +52,7 @@ func TestAnApprovalReleasesOnceHoweverOftenItIsSent(t *testing.T) {
 				if i%2 == 1 {
 					key = fmt.Sprintf("key %d %d", lane, i)
 				}
-				res := w.Do(deals.AnswerStep, optest.Req{Token: d.person, Path: p, Body: body, Key: key})
+				res := w.Do(deals.AnswerStep, optest.Req{Token: d.Person, Path: p, Body: body, Key: key})
 				mu.Lock()
 				statuses[res.Status]++
 				mu.Unlock()
@@ -64,7 +65,7 @@ func TestAnApprovalReleasesOnceHoweverOftenItIsSent(t *testing.T) {
 			t.Fatalf("%v", statuses)
 		}
 	}
-	if a := d.money(); a.Released != 4000 || a.Held != 5000 {
+	if a := d.Money(); a.Released != 4000 || a.Held != 5000 {
 		t.Fatalf("%+v", a)
 	}
 	if n := len(d.lines()); n != 2 {
@@ -80,28 +81,28 @@ func TestApprovalAndLapseAtTheSameInstantMakeOneReleaseWithOneCause(t *testing.T
 	causes := map[string]int{}
 	for i := range 100 {
 		w := newWorld(t)
-		d := w.signed(easy())
-		d.deliver()
-		due := d.stored().Open().LapseAt()
+		d := w.signed(dealtest.Easy())
+		d.Deliver()
+		due := d.Stored().Open().LapseAt()
 		w.Advance(due.Sub(w.Now()) - time.Millisecond)
-		timer := d.stored().Timer
+		timer := d.Stored().Timer
 		now := due
 		if i%3 == 0 { // a moment before: the person is in time, the sweep is early
 			now = due.Add(-time.Millisecond)
 		}
 		w.Engine.Now = func() time.Time { return now }
-		p := d.paths()
+		p := d.Paths()
 		p["step_id"] = "2"
 		var wg sync.WaitGroup
 		person := func() {
-			w.Do(deals.AnswerStep, optest.Req{Token: d.person, Path: p, Key: "the answer", Body: m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"choice": "a"}}}}})
+			w.Do(deals.AnswerStep, optest.Req{Token: d.Person, Path: p, Key: "the answer", Body: m{"verdict": "approve", "responses": []m{{"block_number": 1, "value": m{"choice": "a"}}}}})
 		}
 		if i%2 == 0 {
 			wg.Go(person)
 		}
 		wg.Go(func() {
 			_ = w.Engine.Run(t.Context(), due, "bench", func(c *op.Call) error {
-				return deals.Fire(c, op.Fired{Kind: timer.Kind, Subject: d.id, Due: timer.Due})
+				return deals.Fire(c, op.Fired{Kind: timer.Kind, Subject: d.ID, Due: timer.Due})
 			})
 		})
 		if i%2 == 1 {
@@ -118,7 +119,7 @@ func TestApprovalAndLapseAtTheSameInstantMakeOneReleaseWithOneCause(t *testing.T
 		if released != 1 {
 			t.Fatalf("%d releases", released)
 		}
-		d.money()
+		d.Money()
 	}
 	if causes["person"] == 0 || causes["stale"] == 0 {
 		t.Fatalf("%v", causes)
@@ -129,10 +130,10 @@ func TestProcessorCallsHappenOnceWhateverGoesWrong(t *testing.T) {
 	for _, mode := range []simulated.Mode{simulated.ModeFail, simulated.ModeTimeout} {
 		for _, bad := range []int{1, 2, 3, 7} {
 			w := newWorld(t)
-			d := w.signed(easy())
-			d.deliver()
-			d.yes()
-			if err := w.bank.SetMode(mode, bad); err != nil {
+			d := w.signed(dealtest.Easy())
+			d.Deliver()
+			d.Yes()
+			if err := w.Bank.SetMode(mode, bad); err != nil {
 				t.Fatal(err)
 			}
 			w.Settle()
@@ -144,8 +145,8 @@ func TestProcessorCallsHappenOnceWhateverGoesWrong(t *testing.T) {
 			if l := d.lines()[i]; l.State != money.Sent || l.Ref == "" {
 				t.Fatalf("%s %d: %+v", mode, bad, l)
 			}
-			d.Do(deals.EndDeal, optest.Req{Token: d.person, Path: d.paths(), Body: m{"reason": "Enough."}})
-			if err := w.bank.SetMode(mode, bad); err != nil {
+			d.Do(deals.EndDeal, optest.Req{Token: d.Person, Path: d.Paths(), Body: m{"reason": "Enough."}})
+			if err := w.Bank.SetMode(mode, bad); err != nil {
 				t.Fatal(err)
 			}
 			w.Settle()
@@ -159,19 +160,19 @@ func TestProcessorCallsHappenOnceWhateverGoesWrong(t *testing.T) {
 
 func TestAProcessorDownForDaysPaysInTheEndAndOnce(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	d.deliver()
-	d.yes()
-	d.deliver() // the ball is the person's, so that D does not run out meanwhile
-	if err := w.bank.SetMode(simulated.ModeTimeout, 1); err != nil {
+	d := w.signed(dealtest.Easy())
+	d.Deliver()
+	d.Yes()
+	d.Deliver() // the ball is the person's, so that D does not run out meanwhile
+	if err := w.Bank.SetMode(simulated.ModeTimeout, 1); err != nil {
 		t.Fatal(err)
 	}
 	w.Settle() // the transfer went out, its answer did not come back
-	if err := w.bank.SetMode(simulated.ModeFail, 10_000); err != nil {
+	if err := w.Bank.SetMode(simulated.ModeFail, 10_000); err != nil {
 		t.Fatal(err)
 	}
 	w.Advance(5 * path.Day) // by now the processor has forgotten the key
-	if err := w.bank.SetMode(simulated.ModeOK, 0); err != nil {
+	if err := w.Bank.SetMode(simulated.ModeOK, 0); err != nil {
 		t.Fatal(err)
 	}
 	w.Advance(3 * path.Day)
@@ -185,17 +186,17 @@ func TestAProcessorDownForDaysPaysInTheEndAndOnce(t *testing.T) {
 
 func TestARefusedTransferIsTriedAgainUnderANewAttempt(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	d.deliver()
-	if err := w.bank.SetReady(d.agentID, false); err != nil {
+	d := w.signed(dealtest.Easy())
+	d.Deliver()
+	if err := w.Bank.SetReady(d.AgentID, false); err != nil {
 		t.Fatal(err)
 	}
-	d.yes()
+	d.Yes()
 	w.Settle()
 	if l := d.lines()[1]; l.State != money.Intended || l.Refused == "" || w.paidOut() != 0 {
 		t.Fatalf("%+v", l)
 	}
-	if err := w.bank.SetReady(d.agentID, true); err != nil {
+	if err := w.Bank.SetReady(d.AgentID, true); err != nil {
 		t.Fatal(err)
 	}
 	w.Advance(26 * time.Hour)
@@ -206,17 +207,17 @@ func TestARefusedTransferIsTriedAgainUnderANewAttempt(t *testing.T) {
 
 func TestTheWalletAddsUp(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	d.deliver()
-	d.yes()
-	purse := func() optest.Res { return d.Do(deals.Wallet, optest.Req{Token: d.agent}).Want(200) }
+	d := w.signed(dealtest.Easy())
+	d.Deliver()
+	d.Yes()
+	purse := func() optest.Res { return d.Do(deals.Wallet, optest.Req{Token: d.Agent}).Want(200) }
 	got := purse()
 	if got.Num("balance.held_cents") != 5000 || got.Num("balance.released_cents") != 4000 || got.Num("balance.pending_transfer_cents") != 4000 ||
 		got.Str("releases.0.cause") != "person" || got.At("releases.0.transferred_at") != nil || got.At("payout.ready") != true {
 		t.Fatalf("%s", got.Body)
 	}
 	w.Settle()
-	d.Do(deals.EndDeal, optest.Req{Token: d.person, Path: d.paths(), Body: m{"reason": "Enough."}}).Want(200)
+	d.Do(deals.EndDeal, optest.Req{Token: d.Person, Path: d.Paths(), Body: m{"reason": "Enough."}}).Want(200)
 	got = purse()
 	if got.Num("balance.held_cents") != 0 || got.Num("balance.transferred_cents") != 4000 || got.Num("returned.0.amount_cents") != 5000 || got.Str("releases.0.transferred_at") == "" {
 		t.Fatalf("%s", got.Body)
@@ -225,20 +226,20 @@ func TestTheWalletAddsUp(t *testing.T) {
 	if purse().At("tips") != nil {
 		t.Fatal("tips are shown with the flag off")
 	}
-	d.Do(deals.Wallet, optest.Req{Token: d.agent, Query: map[string][]string{"after": {"nonsense"}}}).Refused(422, "cursor_invalid")
-	d.Do(deals.ListDeals, optest.Req{Token: d.person, Query: map[string][]string{"after": {"nonsense"}}}).Refused(422, "cursor_invalid")
+	d.Do(deals.Wallet, optest.Req{Token: d.Agent, Query: map[string][]string{"after": {"nonsense"}}}).Refused(422, "cursor_invalid")
+	d.Do(deals.ListDeals, optest.Req{Token: d.Person, Query: map[string][]string{"after": {"nonsense"}}}).Refused(422, "cursor_invalid")
 }
 
 func TestPayoutDoors(t *testing.T) {
 	w := newWorld(t)
-	_, token := w.agent("Maker")
+	_, token := w.Agent("Maker")
 	link := func() optest.Res { return w.Do(deals.OnboardingLink, optest.Req{Token: token, Body: m{}}) }
 	first, second := link().Want(200), link().Want(200)
 	if first.Str("url") == second.Str("url") || first.At("connected") != true || first.Str("expires_at") == "" {
 		t.Fatalf("%s %s", first.Body, second.Body)
 	}
 	accounts := 0
-	for _, c := range w.bank.Effects() {
+	for _, c := range w.Bank.Effects() {
 		if c.Kind == simulated.Account {
 			accounts++
 		}
@@ -246,7 +247,7 @@ func TestPayoutDoors(t *testing.T) {
 	if accounts > 1 {
 		t.Fatalf("%d accounts", accounts)
 	}
-	if err := w.bank.SetMode(simulated.ModeFail, 1); err != nil {
+	if err := w.Bank.SetMode(simulated.ModeFail, 1); err != nil {
 		t.Fatal(err)
 	}
 	link().Refused(502, "stripe_unavailable")
@@ -263,7 +264,7 @@ func TestPayoutDoors(t *testing.T) {
 	if got := w.Do(deals.SyncPayout, optest.Req{Token: token, Body: m{}}).Want(200); got.At("payout.ready") != true {
 		t.Fatalf("%s", got.Body)
 	}
-	if err := w.bank.SetMode(simulated.ModeFail, 1); err != nil {
+	if err := w.Bank.SetMode(simulated.ModeFail, 1); err != nil {
 		t.Fatal(err)
 	}
 	w.Do(deals.SyncPayout, optest.Req{Token: token, Body: m{}}).Refused(502, "stripe_unavailable")
@@ -271,11 +272,11 @@ func TestPayoutDoors(t *testing.T) {
 
 func TestAChargebackOpensACase(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	if err := w.bank.Dispute(d.stored().Charge, "fraudulent"); err != nil {
+	d := w.signed(dealtest.Easy())
+	if err := w.Bank.Dispute(d.Stored().Charge, "fraudulent"); err != nil {
 		t.Fatal(err)
 	}
-	w.hooks()
+	w.Hooks()
 	if w.cases() != 1 {
 		t.Fatalf("%d cases", w.cases())
 	}

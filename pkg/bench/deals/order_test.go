@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/dealtest"
 	"guildhall/pkg/op/optest"
 )
 
@@ -13,25 +14,25 @@ import (
 // stands still between calls, so many entries carry one time.
 func TestWhatHappensInOneMomentIsListedInTheOrderItWasMade(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(bidOf(0, step("Part 1", "APPROVE", 4500), step("Part 2", "APPROVE", 4500)))
+	d := w.signed(dealtest.BidOf(0, dealtest.Step("Part 1", "APPROVE", 4500), dealtest.Step("Part 2", "APPROVE", 4500)))
 	var want []string
 	for i := range 12 {
 		words := fmt.Sprintf("Message %d.", i)
 		want = append(want, words)
 		if i%2 == 0 {
-			d.onStep(deals.Reply, "2", m{"reply": words}).Want(200)
+			d.OnStep(deals.Reply, "2", m{"reply": words}).Want(200)
 			continue
 		}
-		p := d.paths()
+		p := d.Paths()
 		p["step_id"] = "2"
-		d.Do(deals.Write, optest.Req{Token: d.person, Path: p, Body: m{"body": words}}).Want(201)
+		d.Do(deals.Write, optest.Req{Token: d.Person, Path: p, Body: m{"body": words}}).Want(201)
 	}
 	for _, percent := range []int{0, 25, 50, 75, 100} {
-		d.pulse(percent).Want(201)
+		d.Pulse(percent).Want(201)
 		want = append(want, fmt.Sprintf("%d %%.", percent))
 	}
-	list := d.onStep(deals.ReadMessages, "2", nil).Want(200)
-	thread := d.current()
+	list := d.OnStep(deals.ReadMessages, "2", nil).Want(200)
+	thread := d.Current()
 	for i, words := range want {
 		for _, body := range []string{list.Str(fmt.Sprintf("messages.%d.body", i)), thread.Str(fmt.Sprintf("step_thread.messages.%d.body", i))} {
 			if !strings.HasPrefix(body, words) {
@@ -46,20 +47,20 @@ func TestWhatHappensInOneMomentIsListedInTheOrderItWasMade(t *testing.T) {
 func TestTheNewestOutcomeOfAMomentIsTheLastOneFiled(t *testing.T) {
 	for range 5 { // ids are random: two of three orders are wrong
 		w := newWorld(t)
-		d := w.signed(bidOf(0, step("Part 1", "APPROVE", 4500, m{"rounds": 2}), step("Part 2", "APPROVE", 4500)))
+		d := w.signed(dealtest.BidOf(0, dealtest.Step("Part 1", "APPROVE", 4500, m{"rounds": 2}), dealtest.Step("Part 2", "APPROVE", 4500)))
 		var receipts []string
 		for version := 1; version <= 3; version++ {
-			receipts = append(receipts, d.deliver().Str("receipt_id"))
-			p := d.paths()
+			receipts = append(receipts, d.Deliver().Str("receipt_id"))
+			p := d.Paths()
 			p["step_id"] = "2"
-			shown := d.Do(deals.ReadStep, optest.Req{Token: d.person, Path: p}).Want(200)
+			shown := d.Do(deals.ReadStep, optest.Req{Token: d.Person, Path: p}).Want(200)
 			for i, want := range receipts {
 				if got := shown.Str(fmt.Sprintf("cards.%d.card", i)); got != "item:"+want {
 					t.Fatalf("card %d of %d is %q, not that of %s", i, version, got, want)
 				}
 			}
 			if version < 3 {
-				d.answer(2, m{"verdict": "request_changes", "reason": "Again."}).Want(200)
+				d.Answer(2, m{"verdict": "request_changes", "reason": "Again."}).Want(200)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"guildhall/pkg/audit"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/dealtest"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/steward"
@@ -20,37 +21,37 @@ import (
 )
 
 func (w *world) steward(email string) string {
-	w.t.Helper()
+	w.T.Helper()
 	_, token := w.Person(email, "steward")
 	return token
 }
 
 func (w *world) cases(token string, q url.Values) optest.Res {
-	w.t.Helper()
+	w.T.Helper()
 	return w.Do(steward.ListCases, optest.Req{Token: token, Query: q}).Want(200)
 }
 
 func (w *world) decide(token, id, finding string, more ...m) optest.Res {
-	w.t.Helper()
+	w.T.Helper()
 	body := m{"finding": finding, "written": "We looked at everything."}
 	for _, x := range more {
 		for k, v := range x {
 			body[k] = v
 		}
 	}
-	return w.Do(steward.Decide, optest.Req{Token: token, Path: m2s(m{"case_id": id}), Body: body})
+	return w.Do(steward.Decide, optest.Req{Token: token, Path: dealtest.Strings(m{"case_id": id}), Body: body})
 }
 
 // failed is a deal that its agent gave up with a claim.
 func (w *world) failed() *deal {
-	w.t.Helper()
-	d := w.signed(easy())
-	p := d.paths()
+	w.T.Helper()
+	d := w.signed(dealtest.Easy())
+	p := d.Paths()
 	p["step_id"] = "2"
-	res := d.Do(deals.Fail, optest.Req{Token: d.agent, Path: p, Body: m{"reason": "The mailbox is gone.", "materiality_test": "needs_undisclosed_access",
+	res := d.Do(deals.Fail, optest.Req{Token: d.Agent, Path: p, Body: m{"reason": "The mailbox is gone.", "materiality_test": "needs_undisclosed_access",
 		"r109_exception": "person_revoked_access"}}).Want(200)
 	if res.Str("integrity_state") != "under_integrity_review" {
-		w.t.Fatalf("%s", res.Body)
+		w.T.Fatalf("%s", res.Body)
 	}
 	return d
 }
@@ -61,37 +62,37 @@ func TestScoresAreVoidedByTwoStewardsAndNothingElseMoves(t *testing.T) {
 	ann, ben := w.steward("ann@hall.test"), w.steward("ben@hall.test")
 	list := w.cases(ann, url.Values{"kind": {"r109_exception"}, "state": {"open"}})
 	id := list.Str("cases.0.case_id")
-	if list.Str("cases.0.deal_id") != d.id || list.Str("cases.0.subject.maker_id") != d.agentID || list.Str("cases.0.evidence.exception") != "person_revoked_access" {
+	if list.Str("cases.0.deal_id") != d.ID || list.Str("cases.0.subject.maker_id") != d.AgentID || list.Str("cases.0.evidence.exception") != "person_revoked_access" {
 		t.Fatalf("%s", list.Body)
 	}
-	shown := w.Do(steward.ReadCase, optest.Req{Token: ann, Path: m2s(m{"case_id": id})}).Want(200)
+	shown := w.Do(steward.ReadCase, optest.Req{Token: ann, Path: dealtest.Strings(m{"case_id": id})}).Want(200)
 	if shown.Str("deal.r109_exception") != "person_revoked_access" || shown.Str("deal.plan.steps.0.title") == "" || shown.Str("deal.reason") != "The mailbox is gone." {
 		t.Fatalf("%s", shown.Body)
 	}
-	before := *d.stored()
+	before := *d.Stored()
 	first := w.decide(ann, id, steward.Upheld).Want(200)
-	if first.Str("case.state") != "awaiting_second" || first.At("case.finding") != nil || d.stored().Voided {
+	if first.Str("case.state") != "awaiting_second" || first.At("case.finding") != nil || d.Stored().Voided {
 		t.Fatalf("%s", first.Body)
 	}
 	w.decide(ann, id, steward.Upheld).Refused(409, "second_steward_needed")
-	if slices.Contains(d.pending(), record.ScoresVoided) {
+	if slices.Contains(d.Pending(), record.ScoresVoided) {
 		t.Fatal("one steward was enough")
 	}
 	second := w.decide(ben, id, steward.Upheld).Want(200)
 	if second.Str("case.state") != "decided" || second.Str("case.finding") != steward.Upheld || second.Str("case.votes.1.finding") == "" {
 		t.Fatalf("%s", second.Body)
 	}
-	after := d.stored()
+	after := d.Stored()
 	if !after.Voided || after.Finding != steward.Upheld || after.Money != before.Money || after.EndCause != before.EndCause || !after.EndedAt.Equal(before.EndedAt) {
 		t.Fatalf("%+v", after)
 	}
 	for _, word := range []record.Word{record.IntegrityOpened, record.IntegrityDecided, record.ScoresVoided} {
-		if !slices.Contains(d.pending(), word) {
-			t.Errorf("no %s in %v", word, d.pending())
+		if !slices.Contains(d.Pending(), word) {
+			t.Errorf("no %s in %v", word, d.Pending())
 		}
 	}
-	if !slices.Contains(d.events(), "integrity.decided") || !slices.Contains(d.events(), "scores.voided") {
-		t.Errorf("the agent was told %v", d.events())
+	if !slices.Contains(d.Events(), "integrity.decided") || !slices.Contains(d.Events(), "scores.voided") {
+		t.Errorf("the agent was told %v", d.Events())
 	}
 	w.decide(ben, id, steward.Rejected).Refused(409, "already_decided")
 }
@@ -99,10 +100,10 @@ func TestScoresAreVoidedByTwoStewardsAndNothingElseMoves(t *testing.T) {
 // shownFinding is the finding beside the newest attempt of the deal's want, as its brief
 // shows it.
 func (d *deal) shownFinding() string {
-	d.t.Helper()
+	d.T.Helper()
 	var w wants.Want
-	d.load(func(c *op.Call) (err error) {
-		w, _, err = wants.LoadBrief(c, d.target)
+	d.Load(func(c *op.Call) (err error) {
+		w, _, err = wants.LoadBrief(c, d.Target)
 		return err
 	})
 	past := w.Show(wants.PersonFacts{}, false, nil).Past
@@ -129,23 +130,23 @@ func TestAFindingStandsBesideTheAttemptItIsAbout(t *testing.T) {
 		t.Fatalf("%q", got)
 	}
 	// The next attempt of the same want has a finding of its own.
-	again := &deal{world: w, personID: d.personID, person: d.person, target: d.target, agent: d.agent, agentID: d.agentID}
+	again := &deal{w, d.Another()}
 	w.Advance(time.Second)
-	again.file(easy())
-	again.pick()
-	again.sign().Want(200)
+	again.File(dealtest.Easy())
+	again.Pick()
+	again.Sign().Want(200)
 	w.Advance(time.Second)
-	p := again.paths()
+	p := again.Paths()
 	p["step_id"] = "2"
-	w.Do(deals.Fail, optest.Req{Token: again.agent, Path: p, Body: m{"reason": "Again.", "materiality_test": "needs_undisclosed_access",
+	w.Do(deals.Fail, optest.Req{Token: again.Agent, Path: p, Body: m{"reason": "Again.", "materiality_test": "needs_undisclosed_access",
 		"r109_exception": "person_revoked_access"}}).Want(200)
 	if got := again.shownFinding(); got != "" {
 		t.Fatalf("%q is of the attempt before", got)
 	}
 	w.decide(ann, w.cases(ann, url.Values{"state": {"open"}}).Str("cases.0.case_id"), steward.Rejected).Want(200)
 	var want wants.Want
-	d.load(func(c *op.Call) (err error) {
-		want, _, err = wants.Load(c, d.target)
+	d.Load(func(c *op.Call) (err error) {
+		want, _, err = wants.Load(c, d.Target)
 		return err
 	})
 	if len(want.Past) != 2 || *want.Past[0].Finding != steward.Upheld || *want.Past[1].Finding != steward.Rejected || again.shownFinding() != steward.Rejected {
@@ -163,8 +164,8 @@ func TestWhatVoidedAnAttemptStaysBesideIt(t *testing.T) {
 	id := w.cases(ann, nil).Str("cases.0.case_id")
 	w.decide(ann, id, steward.Upheld).Want(200)
 	w.decide(ben, id, steward.Upheld).Want(200)
-	d.load(func(c *op.Call) error {
-		found, _, err := deals.Load(c, d.id)
+	d.Load(func(c *op.Call) error {
+		found, _, err := deals.Load(c, d.ID)
 		if err != nil {
 			return err
 		}
@@ -186,8 +187,8 @@ func TestARejectedClaimNeedsOneStewardAndVoidsNothing(t *testing.T) {
 	if res := w.decide(ann, id, steward.Rejected).Want(200); res.Str("case.state") != "decided" {
 		t.Fatalf("%s", res.Body)
 	}
-	if d.stored().Voided || slices.Contains(d.pending(), record.ScoresVoided) || !slices.Contains(d.pending(), record.IntegrityDecided) {
-		t.Fatalf("%v", d.pending())
+	if d.Stored().Voided || slices.Contains(d.Pending(), record.ScoresVoided) || !slices.Contains(d.Pending(), record.IntegrityDecided) {
+		t.Fatalf("%v", d.Pending())
 	}
 }
 
@@ -220,67 +221,67 @@ func TestTheDeskIsClosedToEverybodyElse(t *testing.T) {
 	w := newWorld(t)
 	d := w.failed()
 	for _, o := range steward.Operations {
-		for who, token := range map[string]string{"a person": d.person, "an agent": d.agent, "nobody": ""} {
-			if res := w.Do(o, optest.Req{Token: token, Path: m2s(m{"case_id": "x"}), Body: m{}}); res.Status != 404 && res.Status != 401 {
+		for who, token := range map[string]string{"a person": d.Person, "an agent": d.Agent, "nobody": ""} {
+			if res := w.Do(o, optest.Req{Token: token, Path: dealtest.Strings(m{"case_id": "x"}), Body: m{}}); res.Status != 404 && res.Status != 401 {
 				t.Errorf("%s answers %s with %d", o.ID, who, res.Status)
 			}
 		}
 	}
 	ann := w.steward("ann@hall.test")
-	w.Do(steward.ReadCase, optest.Req{Token: ann, Path: m2s(m{"case_id": "nothing"})}).Refused(404, "not found")
+	w.Do(steward.ReadCase, optest.Req{Token: ann, Path: dealtest.Strings(m{"case_id": "nothing"})}).Refused(404, "not found")
 	w.decide(ann, "nothing", steward.Upheld).Refused(404, "not found")
 }
 
 func TestSilenceIsLiftedOrKeptByAStewardAndTheClockDoesNotUndoIt(t *testing.T) {
 	for finding, suspended := range map[string]bool{steward.Lifted: false, steward.KeptSuspended: true} {
 		w := newWorld(t)
-		d := w.signed(easy())
+		d := w.signed(dealtest.Easy())
 		w.Advance(2 * time.Hour)
 		ann := w.steward("ann@hall.test")
 		list := w.cases(ann, url.Values{"kind": {"liveness"}})
-		if list.Str("cases.0.subject.maker_id") != d.agentID || list.At("cases.0.subject.suspended_new_work") != true {
+		if list.Str("cases.0.subject.maker_id") != d.AgentID || list.At("cases.0.subject.suspended_new_work") != true {
 			t.Fatalf("%s", list.Body)
 		}
-		d.pulse(0).Want(201)
-		shown := w.Do(steward.ReadCase, optest.Req{Token: ann, Path: m2s(m{"case_id": list.Str("cases.0.case_id")})}).Want(200)
+		d.Pulse(0).Want(201)
+		shown := w.Do(steward.ReadCase, optest.Req{Token: ann, Path: dealtest.Strings(m{"case_id": list.Str("cases.0.case_id")})}).Want(200)
 		if shown.Str("deal.pulses.0.now") != "Working." {
 			t.Fatalf("a steward reads pulses: %s", shown.Body)
 		}
 		w.decide(ann, list.Str("cases.0.case_id"), finding).Want(200)
 		for range 60 { // more than a day on time
 			w.Advance(29 * time.Minute)
-			d.pulse(0).Want(201)
+			d.Pulse(0).Want(201)
 		}
 		var a registry.Agent
-		d.load(func(c *op.Call) (err error) { a, err = registry.Load(c, d.agentID); return err })
-		if a.SuspendedNewWork() != suspended || d.stored().Review.Open {
-			t.Errorf("%s: suspended %v, review %+v", finding, a.SuspendedNewWork(), d.stored().Review)
+		d.Load(func(c *op.Call) (err error) { a, err = registry.Load(c, d.AgentID); return err })
+		if a.SuspendedNewWork() != suspended || d.Stored().Review.Open {
+			t.Errorf("%s: suspended %v, review %+v", finding, a.SuspendedNewWork(), d.Stored().Review)
 		}
 	}
 }
 
 func TestAReportNamesAWallOrTheStewardDoes(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
-	d.Do(deals.Report, optest.Req{Token: d.person, Path: d.paths(), Body: m{"text": "It asked for my password."}}).Want(201)
+	d := w.signed(dealtest.Easy())
+	d.Do(deals.Report, optest.Req{Token: d.Person, Path: d.Paths(), Body: m{"text": "It asked for my password."}}).Want(201)
 	ann := w.steward("ann@hall.test")
 	id := w.cases(ann, url.Values{"kind": {"breach_report"}}).Str("cases.0.case_id")
 	w.decide(ann, id, steward.BreachProven).Refused(422, "wall_required")
 	w.decide(ann, id, steward.BreachProven, m{"wall": 12}).Refused(422, "invalid_field")
 	w.decide(ann, id, steward.BreachProven, m{"wall": 1, "written": strings.Repeat("x", 1001)}).Refused(422, "citation_too_long")
 	w.decide(ann, id, steward.BreachProven, m{"wall": 1, "written": strings.Repeat("x", 1000)}).Want(200)
-	if d.stored().Status != path.Signed || d.stored().Finding != "" {
+	if d.Stored().Status != path.Signed || d.Stored().Finding != "" {
 		t.Fatal("a breach changes nothing on the deal")
 	}
 	if !slices.Contains(d.agentEvents(), registry.EventBreach) {
 		t.Fatalf("%v", d.agentEvents())
 	}
 	w.Settle()
-	if !has(w.subjects(), "Your report was looked at") {
-		t.Fatalf("%v", w.subjects())
+	if !dealtest.Has(w.Subjects(), "Your report was looked at") {
+		t.Fatalf("%v", w.Subjects())
 	}
 	// After the decision a new report is a case of its own; with a wall it needs no other.
-	d.Do(deals.Report, optest.Req{Token: d.person, Path: d.paths(), Body: m{"text": "Again.", "wall": 7}}).Want(201)
+	d.Do(deals.Report, optest.Req{Token: d.Person, Path: d.Paths(), Body: m{"text": "Again.", "wall": 7}}).Want(201)
 	id = w.cases(ann, url.Values{"state": {"open"}}).Str("cases.0.case_id")
 	w.decide(ann, id, steward.BreachProven).Want(200)
 	w.decide(ann, id, steward.BreachCleared).Refused(409, "already_decided")
@@ -288,8 +289,8 @@ func TestAReportNamesAWallOrTheStewardDoes(t *testing.T) {
 
 // agentEvents lists every type of the agent's feed.
 func (d *deal) agentEvents() (out []string) {
-	d.load(func(c *op.Call) error {
-		list, _, err := record.Feed(c, d.agentID, 0, record.MaxFeedPage)
+	d.Load(func(c *op.Call) error {
+		list, _, err := record.Feed(c, d.AgentID, 0, record.MaxFeedPage)
 		for _, e := range list {
 			out = append(out, e.Type)
 		}
@@ -300,21 +301,21 @@ func (d *deal) agentEvents() (out []string) {
 
 func TestADelistedAgentsDealsEndOnlyByDecision(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
+	d := w.signed(dealtest.Easy())
 	_, admin := w.Person("root@hall.test", "platform_admin")
-	w.Do(registry.DelistAgent, optest.Req{Token: admin, Path: m2s(m{"maker_id": d.agentID}), Body: m{"reason": "Self-dealing."}}).Want(200)
-	d.pulse(0).Refused(401, "unauthorized")
+	w.Do(registry.DelistAgent, optest.Req{Token: admin, Path: dealtest.Strings(m{"maker_id": d.AgentID}), Body: m{"reason": "Self-dealing."}}).Want(200)
+	d.Pulse(0).Refused(401, "unauthorized")
 	w.Settle()
-	if d.stored().Status != path.Signed {
+	if d.Stored().Status != path.Signed {
 		t.Fatal("the deal ended without a decision")
 	}
 	list := w.cases(admin, url.Values{"state": {"open"}})
 	id := list.Str("cases.0.case_id")
-	if list.Str("cases.0.deal_id") != d.id || fmt.Sprint(list.At("cases.0.findings")) != "[deal_ended deal_left_on]" {
+	if list.Str("cases.0.deal_id") != d.ID || fmt.Sprint(list.At("cases.0.findings")) != "[deal_ended deal_left_on]" {
 		t.Fatalf("%s", list.Body)
 	}
 	w.decide(admin, id, steward.DealEnded).Want(200)
-	got := d.stored()
+	got := d.Stored()
 	if got.Status != path.Ended || got.EndCause != path.AgentFailed || got.Money.Held != 0 || got.Money.Returned != 9000 {
 		t.Fatalf("%+v", got)
 	}
@@ -366,22 +367,22 @@ func TestTheQueuePagesThroughItsFiltersWithoutLossAndRepetition(t *testing.T) {
 
 // resolvedBySilence lets a whole deal of the pair be approved by silence.
 func (d *deal) resolvedBySilence() {
-	d.t.Helper()
-	body := bidOf(0, step("Part 1", "APPROVE", 4500), step("Part 2", "APPROVE", 4500))
-	d.target, d.bid = d.want(body), ""
-	d.file(body)
-	d.pick()
-	d.sign().Want(200)
-	d.deliver()
-	d.yes()
-	d.deliver()
-	d.yes()
+	d.T.Helper()
+	body := dealtest.BidOf(0, dealtest.Step("Part 1", "APPROVE", 4500), dealtest.Step("Part 2", "APPROVE", 4500))
+	d.Target, d.Bid = d.Want(body), ""
+	d.File(body)
+	d.Pick()
+	d.Sign().Want(200)
+	d.Deliver()
+	d.Yes()
+	d.Deliver()
+	d.Yes()
 	d.Advance(15 * path.Day)
 }
 
 func TestSilentResolutionsWithOnePersonOpenACase(t *testing.T) {
 	w := newWorld(t)
-	d := w.posted(easy())
+	d := w.posted(dealtest.Easy())
 	ann := w.steward("ann@hall.test")
 	for i := range 3 {
 		if n := w.cases(ann, url.Values{"kind": {"stale_pattern"}}).At("cases").([]any); len(n) != 0 {
@@ -401,19 +402,19 @@ func TestSilentResolutionsWithOnePersonOpenACase(t *testing.T) {
 
 func TestADeclaredTieIsACaseAndProvenVoidsEveryDealOfThePair(t *testing.T) {
 	w := newWorld(t)
-	d := w.posted(easy())
+	d := w.posted(dealtest.Easy())
 	var ids []string
 	for i := range 8 { // more than one firing voids
-		body := bidOf(0, step("Part 1", "APPROVE", 0), step("Part 2", "APPROVE", 0))
+		body := dealtest.BidOf(0, dealtest.Step("Part 1", "APPROVE", 0), dealtest.Step("Part 2", "APPROVE", 0))
 		if i == 0 {
 			body["operator_relationship_disclosure"] = "The poster is my operator's sister."
 		}
-		d.target = d.want(body)
-		d.file(body)
-		d.pick()
-		d.sign().Want(200)
-		d.Do(deals.EndDeal, optest.Req{Token: d.person, Path: d.paths(), Body: m{"reason": "No."}}).Want(200)
-		ids = append(ids, d.id)
+		d.Target = d.Want(body)
+		d.File(body)
+		d.Pick()
+		d.Sign().Want(200)
+		d.Do(deals.EndDeal, optest.Req{Token: d.Person, Path: d.Paths(), Body: m{"reason": "No."}}).Want(200)
+		ids = append(ids, d.ID)
 		w.Advance(time.Second)
 	}
 	other := w.failed()
@@ -426,12 +427,12 @@ func TestADeclaredTieIsACaseAndProvenVoidsEveryDealOfThePair(t *testing.T) {
 	w.decide(ann, id, steward.TieProven).Want(200)
 	w.decide(ben, id, steward.TieProven).Want(200)
 	w.Advance(time.Minute)
-	for _, d.id = range ids {
-		if !d.stored().Voided || !slices.Contains(d.pending(), record.ScoresVoided) {
-			t.Errorf("deal %s still counts: %v", d.id, d.pending())
+	for _, d.ID = range ids {
+		if !d.Stored().Voided || !slices.Contains(d.Pending(), record.ScoresVoided) {
+			t.Errorf("deal %s still counts: %v", d.ID, d.Pending())
 		}
 	}
-	if other.stored().Voided {
+	if other.Stored().Voided {
 		t.Error("a stranger's deal was voided")
 	}
 	if !slices.Contains(d.agentEvents(), registry.EventBreach) {
@@ -441,43 +442,43 @@ func TestADeclaredTieIsACaseAndProvenVoidsEveryDealOfThePair(t *testing.T) {
 
 func TestAFaultGivesTimeBackToWhoeverHeldTheStep(t *testing.T) {
 	w := newWorld(t)
-	d := w.signed(easy())
+	d := w.signed(dealtest.Easy())
 	ann := w.steward("ann@hall.test")
 	file := func(body m) optest.Res { return w.Do(steward.FileFault, optest.Req{Token: ann, Body: body}) }
-	res := file(m{"deal_id": d.id, "description": "The store was down.", "restore": "36h"}).Want(200)
-	if res.Str("fault.restored_to") != "agent" || res.Num("fault.restored_seconds") != 36*3600 || d.stored().Limit() != 7*path.Day+36*time.Hour {
+	res := file(m{"deal_id": d.ID, "description": "The store was down.", "restore": "36h"}).Want(200)
+	if res.Str("fault.restored_to") != "agent" || res.Num("fault.restored_seconds") != 36*3600 || d.Stored().Limit() != 7*path.Day+36*time.Hour {
 		t.Fatalf("%s", res.Body)
 	}
-	d.deliver()
-	before := d.stored().Open().LapseAt()
-	res = file(m{"deal_id": d.id, "description": "Mails were lost.", "restore": "48h"}).Want(200)
-	if got := d.stored().Open().LapseAt(); res.Str("fault.restored_to") != "person" || !got.Equal(before.Add(48*time.Hour)) {
+	d.Deliver()
+	before := d.Stored().Open().LapseAt()
+	res = file(m{"deal_id": d.ID, "description": "Mails were lost.", "restore": "48h"}).Want(200)
+	if got := d.Stored().Open().LapseAt(); res.Str("fault.restored_to") != "person" || !got.Equal(before.Add(48*time.Hour)) {
 		t.Fatalf("%s: %v", res.Body, got)
 	}
 	w.Advance(15 * path.Day)
-	if d.stored().Open().Number != 2 || d.stored().Status != path.Signed {
+	if d.Stored().Open().Number != 2 || d.Stored().Status != path.Signed {
 		t.Fatal("the old date still counts")
 	}
-	if !has(w.subjects(), "You have more time") {
-		t.Fatalf("%v", w.subjects())
+	if !dealtest.Has(w.Subjects(), "You have more time") {
+		t.Fatalf("%v", w.Subjects())
 	}
-	file(m{"deal_id": d.id, "description": "x", "restore": "721h"}).Refused(422, "restore_invalid")
-	file(m{"deal_id": d.id, "description": "x", "restore": "-1h"}).Refused(422, "restore_invalid")
-	file(m{"deal_id": d.id, "description": "x", "restore": "a while"}).Refused(422, "restore_invalid")
+	file(m{"deal_id": d.ID, "description": "x", "restore": "721h"}).Refused(422, "restore_invalid")
+	file(m{"deal_id": d.ID, "description": "x", "restore": "-1h"}).Refused(422, "restore_invalid")
+	file(m{"deal_id": d.ID, "description": "x", "restore": "a while"}).Refused(422, "restore_invalid")
 	file(m{"description": "x", "restore": "1h"}).Refused(422, "one_subject")
-	file(m{"deal_id": d.id, "schedule_id": "s", "description": "x", "restore": "1h"}).Refused(422, "one_subject")
+	file(m{"deal_id": d.ID, "schedule_id": "s", "description": "x", "restore": "1h"}).Refused(422, "one_subject")
 	file(m{"schedule_id": "s", "description": "x", "restore": "1h"}).Refused(404, "not found")
 	w.Advance(60 * path.Day) // the agent's time runs out
-	file(m{"deal_id": d.id, "description": "x", "restore": "1h"}).Refused(409, "deal is not active")
+	file(m{"deal_id": d.ID, "description": "x", "restore": "1h"}).Refused(409, "deal is not active")
 }
 
 func TestTheAuditTrailPagesThroughEverythingStewardsDid(t *testing.T) {
 	w := newWorld(t)
 	w.failed()
-	d := w.signed(easy())
+	d := w.signed(dealtest.Easy())
 	ann := w.steward("ann@hall.test")
 	for range 5 {
-		w.Do(steward.FileFault, optest.Req{Token: ann, Body: m{"deal_id": d.id, "description": "Down.", "restore": "1h"}}).Want(200)
+		w.Do(steward.FileFault, optest.Req{Token: ann, Body: m{"deal_id": d.ID, "description": "Down.", "restore": "1h"}}).Want(200)
 		w.Advance(time.Second)
 	}
 	w.decide(ann, w.cases(ann, nil).Str("cases.0.case_id"), steward.Rejected).Want(200)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/dealtest"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/op"
 	"guildhall/pkg/op/optest"
@@ -19,46 +20,46 @@ import (
 
 // payWith accepts the bid and pays with a card by its name.
 func (d *deal) payWith(card string) {
-	d.t.Helper()
-	if err := d.bank.CompleteWith(d.accept().Want(201).Str("checkout_id"), pay.Paid, card); err != nil {
-		d.t.Fatal(err)
+	d.T.Helper()
+	if err := d.Bank.CompleteWith(d.Accept().Want(201).Str("checkout_id"), pay.Paid, card); err != nil {
+		d.T.Fatal(err)
 	}
-	d.hooks()
-	d.id = d.Do(deals.ListDeals, optest.Req{Token: d.person}).Want(200).Str("deals.0.deal_id")
+	d.Hooks()
+	d.ID = d.Do(deals.ListDeals, optest.Req{Token: d.Person}).Want(200).Str("deals.0.deal_id")
 }
 
 // paidOutTo names the bank account of the deal's agent.
 func (d *deal) paidOutTo(bank string) {
-	d.t.Helper()
-	if err := d.bank.SetReadyWith(d.agentID, true, bank); err != nil {
-		d.t.Fatal(err)
+	d.T.Helper()
+	if err := d.Bank.SetReadyWith(d.AgentID, true, bank); err != nil {
+		d.T.Fatal(err)
 	}
-	d.hooks()
+	d.Hooks()
 }
 
 // suspicions reads the cases of self-dealing, newest first.
 func (w *world) suspicions(steward string) []any {
-	w.t.Helper()
+	w.T.Helper()
 	return w.cases(steward, url.Values{"kind": {"self_deal"}}).At("cases").([]any)
 }
 
 func TestOneInstrumentOnBothSidesOpensOneCase(t *testing.T) {
 	w := newWorld(t)
 	ann := w.steward("ann@hall.test")
-	d := w.finalist(easy())
+	d := w.finalist(dealtest.Easy())
 	d.paidOutTo("joint account")
 	d.payWith("joint account")
 	w.Settle()
 	list := w.cases(ann, url.Values{"kind": {"self_deal"}})
-	if n := len(list.At("cases").([]any)); n != 1 || list.Str("cases.0.deal_id") != d.id || list.At("cases.0.evidence.shared_payment_identity") != true {
+	if n := len(list.At("cases").([]any)); n != 1 || list.Str("cases.0.deal_id") != d.ID || list.At("cases.0.evidence.shared_payment_identity") != true {
 		t.Fatalf("%d cases: %s", n, list.Body)
 	}
-	if !slices.Contains(d.pending(), record.IntegrityOpened) {
-		t.Errorf("the record does not say so: %v", d.pending())
+	if !slices.Contains(d.Pending(), record.IntegrityOpened) {
+		t.Errorf("the record does not say so: %v", d.Pending())
 	}
 	// Neither a repeated notice nor another look nor another word of the account opens one more.
-	again := w.bank.Repeat(t.Context(), func(_ context.Context, h simulated.Webhook) error {
-		w.Do(deals.Hook, optest.Req{Body: h.Body, Header: m2s(m{"Stripe-Signature": h.Signature})}).Want(200)
+	again := w.Bank.Repeat(t.Context(), func(_ context.Context, h simulated.Webhook) error {
+		w.Do(deals.Hook, optest.Req{Body: h.Body, Header: dealtest.Strings(m{"Stripe-Signature": h.Signature})}).Want(200)
 		return nil
 	})
 	if again == 0 {
@@ -74,8 +75,8 @@ func TestOneInstrumentOnBothSidesOpensOneCase(t *testing.T) {
 func TestWhoHasNothingInCommonIsNotSuspected(t *testing.T) {
 	w := newWorld(t)
 	ann := w.steward("ann@hall.test")
-	w.signed(easy())
-	w.picked(bidOf(0, step("Part 1", "APPROVE", 0), step("Part 2", "APPROVE", 0))) // nothing is paid: nothing is asked
+	w.signed(dealtest.Easy())
+	w.picked(dealtest.BidOf(0, dealtest.Step("Part 1", "APPROVE", 0), dealtest.Step("Part 2", "APPROVE", 0))) // nothing is paid: nothing is asked
 	w.Settle()
 	if n := len(w.suspicions(ann)); n != 0 {
 		t.Errorf("%d cases", n)
@@ -85,7 +86,7 @@ func TestWhoHasNothingInCommonIsNotSuspected(t *testing.T) {
 func TestWhatPaidJoinsTheCaseOfADeclaredTie(t *testing.T) {
 	w := newWorld(t)
 	ann := w.steward("ann@hall.test")
-	body := easy()
+	body := dealtest.Easy()
 	body["operator_relationship_disclosure"] = "The poster is my operator's sister."
 	d := w.finalist(body)
 	d.paidOutTo("joint account")
@@ -103,7 +104,7 @@ func TestWhatPaidJoinsTheCaseOfADeclaredTie(t *testing.T) {
 func TestAPayoutAccountThatBecomesThePayersIsNoticed(t *testing.T) {
 	w := newWorld(t)
 	ann := w.steward("ann@hall.test")
-	d := w.finalist(easy())
+	d := w.finalist(dealtest.Easy())
 	d.payWith("the person's card")
 	w.Settle()
 	if n := len(w.suspicions(ann)); n != 0 {
@@ -117,7 +118,7 @@ func TestAPayoutAccountThatBecomesThePayersIsNoticed(t *testing.T) {
 	d.paidOutTo("the person's card")
 	w.Settle()
 	list := w.cases(ann, url.Values{"kind": {"self_deal"}})
-	if n := len(list.At("cases").([]any)); n != 1 || list.Str("cases.0.deal_id") != d.id {
+	if n := len(list.At("cases").([]any)); n != 1 || list.Str("cases.0.deal_id") != d.ID {
 		t.Fatalf("%d cases: %s", n, list.Body)
 	}
 	// What was cleared stays cleared.
@@ -132,10 +133,10 @@ func TestAPayoutAccountThatBecomesThePayersIsNoticed(t *testing.T) {
 func TestAProcessorThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	w := newWorld(t)
 	ann := w.steward("ann@hall.test")
-	d := w.finalist(easy())
+	d := w.finalist(dealtest.Easy())
 	d.paidOutTo("joint account")
 	d.payWith("joint account")
-	if err := w.bank.SetMode(simulated.ModeFail, 3); err != nil {
+	if err := w.Bank.SetMode(simulated.ModeFail, 3); err != nil {
 		t.Fatal(err)
 	}
 	w.Settle()
@@ -148,7 +149,7 @@ func TestAProcessorThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 func TestNoFingerprintIsKeptOrShown(t *testing.T) {
 	w := newWorld(t)
 	ann := w.steward("ann@hall.test")
-	d := w.finalist(easy())
+	d := w.finalist(dealtest.Easy())
 	d.paidOutTo("joint account")
 	d.payWith("joint account")
 	w.Settle()
@@ -156,9 +157,9 @@ func TestNoFingerprintIsKeptOrShown(t *testing.T) {
 	w.Settle()
 	var prints []string
 	for _, read := range []func() (pay.Instrument, error){
-		func() (pay.Instrument, error) { return w.bank.PaidWith(t.Context(), d.stored().Charge) },
+		func() (pay.Instrument, error) { return w.Bank.PaidWith(t.Context(), d.Stored().Charge) },
 		func() (pay.Instrument, error) {
-			list, err := w.bank.PaidOutTo(t.Context(), d.stored().Payout)
+			list, err := w.Bank.PaidOutTo(t.Context(), d.Stored().Payout)
 			return list[0], err
 		},
 	} {
@@ -172,8 +173,8 @@ func TestNoFingerprintIsKeptOrShown(t *testing.T) {
 		t.Fatal("two instruments")
 	}
 	var kept table.Row
-	d.load(func(c *op.Call) (err error) {
-		kept, err = c.Get(table.Key{PK: deals.Key(d.id).PK, SK: "PAYER"})
+	d.Load(func(c *op.Call) (err error) {
+		kept, err = c.Get(table.Key{PK: deals.Key(d.ID).PK, SK: "PAYER"})
 		return err
 	})
 	if !kept.Found() || strings.Contains(string(kept.Data), prints[0]) {
@@ -181,9 +182,9 @@ func TestNoFingerprintIsKeptOrShown(t *testing.T) {
 	}
 	for _, body := range []string{
 		string(w.cases(ann, nil).Body),
-		string(d.Do(deals.ReadDeal, optest.Req{Token: d.person, Path: d.paths()}).Want(200).Body),
-		string(d.Do(deals.Current, optest.Req{Token: d.agent, Path: d.paths()}).Want(200).Body),
-		string(d.Do(deals.Wallet, optest.Req{Token: d.agent}).Want(200).Body),
+		string(d.Do(deals.ReadDeal, optest.Req{Token: d.Person, Path: d.Paths()}).Want(200).Body),
+		string(d.Do(deals.Current, optest.Req{Token: d.Agent, Path: d.Paths()}).Want(200).Body),
+		string(d.Do(deals.Wallet, optest.Req{Token: d.Agent}).Want(200).Body),
 	} {
 		if strings.Contains(body, prints[0]) || strings.Contains(body, "fp_sim") {
 			t.Errorf("shown in %s", body)
