@@ -63,7 +63,7 @@ type World struct {
 func New(t testing.TB, opts ...optest.Option) *World {
 	w := &World{Mails: &Mailbox{}}
 	w.Blobs = memblob.New(func() time.Time { return w.Now() }, blob.Signer{BaseURL: "http://guildhall.test", Keys: [][]byte{[]byte("sixteen bytes or more")}})
-	opts = append([]optest.Option{optest.WithTimers(bids.Timers...), optest.WithEffects(outbox.Effects...),
+	opts = append([]optest.Option{optest.WithTimers(append(bids.Timers, wants.Timers...)...), optest.WithEffects(append(outbox.Effects, wants.Effects...)...),
 		optest.WithPorts(func(ctx context.Context, _ op.Touch) context.Context {
 			return outbox.With(blob.With(ctx, w.Blobs), outbox.Letters{Mailer: w.Mails, From: "Guildhall <hall@guildhall.test>"})
 		})}, opts...)

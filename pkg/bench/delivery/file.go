@@ -4,7 +4,6 @@ import (
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/wants"
-	"guildhall/pkg/blob"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/id"
 	"guildhall/pkg/op"
@@ -131,25 +130,6 @@ type DeleteOut struct {
 	DeletedAt record.Time `json:"deleted_at"`
 }
 
-// EffectDelete removes the bytes of a deleted file.
-const EffectDelete = "file.delete"
-
-// doomed is its payload.
-type doomed struct {
-	Key string `json:"key"`
-}
-
-// Effects are the side effects of delivery.
-var Effects = []op.EffectKind{{Kind: EffectDelete, Touches: op.Blobs, Do: removeBytes}}
-
-func removeBytes(c *op.Call, t op.Fired) (any, error) {
-	var d doomed
-	if err := op.Decode(t.Payload, &d); err != nil {
-		return nil, err
-	}
-	return nil, blob.From(c).Delete(c, d.Key)
-}
-
 // Delete takes an upload of the person away: from this commit on nobody is served it, and a
 // job removes the bytes. An agent that was handed it keeps its own copy (rule 141). The room
 // comes back to the want's budget unless the file was handed over.
@@ -192,7 +172,7 @@ func takeAway(c *op.Call, f *wants.OwnFile) error {
 	f.DeletedAt = c.Now
 	c.Put(wants.FileKey(f.ID), f)
 	c.Delete(f.ListKey())
-	c.Effect(EffectDelete, f.ID, doomed{f.Key})
+	wants.Remove(c, f.ID, f.Key)
 	return nil
 }
 

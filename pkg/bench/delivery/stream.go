@@ -108,7 +108,7 @@ func (f *filing) claim() (a streamed, err error) {
 		return a, wants.UploadMismatch
 	}
 	c.Delete(streamKey(upload))
-	c.Effect(EffectDelete, upload, doomed{blob.UploadKey(upload)})
+	wants.Remove(c, upload, blob.UploadKey(upload))
 	return a, nil
 }
 

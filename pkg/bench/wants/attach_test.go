@@ -2,6 +2,7 @@ package wants_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -293,4 +294,41 @@ func TestFilesAndBidsDoNotPass(t *testing.T) {
 			t.Errorf("status %d with %d files", s, n)
 		}
 	}
+}
+
+// A claim that is refused leaves its bytes where only the upload's end finds them.
+func TestBytesNobodyClaimsAreRemoved(t *testing.T) {
+	w := newWorld(t)
+	p := w.Poster("ada")
+	id := w.Post(p, benchtest.Posting())
+	w.attach(p, id, "a.png", png(wants.MaxAttachmentBytes-8)).Want(201)
+	up := w.announce(p, id, png(9)).Want(200).Str("upload_id")
+	w.put(up, png(9))
+	kept := w.announce(p, id, png(10)).Want(200).Str("upload_id")
+	w.put(kept, png(10))
+	w.json(p, id, obj{"upload_id": kept}).Want(201)
+	if _, err := w.Blobs.Claim(t.Context(), up, "attachments/"+id+"/"+up, blob.Digest{Size: 17, SHA256: hash(png(9))}); err != nil {
+		t.Fatal(err) // as a claim does whose commit is lost
+	}
+	w.Advance(blob.UnclaimedAge - time.Second)
+	if n := w.attached(id); n != 3 {
+		t.Errorf("%d files", n)
+	}
+	w.Advance(time.Second)
+	if n := w.attached(id); n != 2 {
+		t.Errorf("%d files: what nobody claimed is still there, or what somebody did is gone", n)
+	}
+	w.json(p, id, obj{"upload_id": up}).Refused(404, "upload_unknown")
+}
+
+func hash(b []byte) string { sum := sha256.Sum256(b); return hex.EncodeToString(sum[:]) }
+
+// attached counts the files of a want in the blob store.
+func (w *world) attached(target string) int {
+	w.T.Helper()
+	page, err := w.Blobs.List(context.Background(), "attachments/"+target, "", 100)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return len(page.Entries)
 }

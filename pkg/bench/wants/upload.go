@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"guildhall/pkg/blob"
+	"guildhall/pkg/clock"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/id"
 	"guildhall/pkg/op"
@@ -99,7 +100,11 @@ type announced struct {
 	ContentType string      `json:"content_type"`
 	Digest      blob.Digest `json:"digest"`
 	Expires     time.Time   `json:"expires"`
+	Timer       clock.Timer `json:"timer,omitzero"`
 }
+
+// claimBy is until when the bytes can be claimed.
+func (a announced) claimBy() time.Time { return a.Expires.Add(blob.UnclaimedAge - blob.UploadLife) }
 
 func uploadKey(id string) table.Key { return table.Key{PK: "bench.UPLOAD#" + id, SK: "ROOT"} }
 
@@ -359,7 +364,8 @@ func announce(c *op.Call, in stagedIn, r UploadRule) (*Ticket, error) {
 	if err != nil {
 		return nil, uploadFault(err)
 	}
-	c.CreateUntil(uploadKey(u.ID), a, c.Now.Add(blob.UnclaimedAge))
+	a.Timer = c.Arm(timerUpload, u.ID, a.claimBy())
+	c.CreateUntil(uploadKey(u.ID), a, a.claimBy().Add(keepLapsed))
 	return &Ticket{url, u.ID, a.Expires}, nil
 }
 
@@ -372,7 +378,7 @@ func claim(c *op.Call, upload string, r UploadRule) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !found || a.By != c.Caller.Key() || a.Prefix != r.Prefix || !c.Now.Before(a.Expires.Add(blob.UnclaimedAge-blob.UploadLife)) {
+	if !found || a.By != c.Caller.Key() || a.Prefix != r.Prefix || !c.Now.Before(a.claimBy()) {
 		return nil, UploadUnknown
 	}
 	if err := r.spend(c, a.Digest.Size); err != nil { // before the bytes are made a file
@@ -394,6 +400,7 @@ func claim(c *op.Call, upload string, r UploadRule) (*File, error) {
 	f := r.file(upload, a.Name, kind)
 	f.Digest = a.Digest
 	c.Delete(uploadKey(upload))
+	c.Disarm(a.Timer)
 	return f, nil
 }
 
