@@ -16,7 +16,7 @@ type simulation struct {
 
 var (
 	ofPath     = simulation{"pkg/bench/deals/path", []string{fmt.Sprintf("-path.seeds=%d", seeds)}}
-	ofExchange = simulation{"pkg/bench/deals", []string{fmt.Sprintf("-deals.seeds=%d", seeds)}}
+	ofExchange = simulation{"tests/simulation", []string{fmt.Sprintf("-seeds=%d", seeds)}}
 )
 
 // mutant is one deliberate bug: a text that stands in a file exactly once, and what takes
@@ -67,6 +67,16 @@ var mutants = []mutant{
 		`return "release:" + l.DealID + ":" + l.StepID`, `return "release:" + l.DealID`},
 	{"transfer-counted-twice", ofExchange, "pkg/bench/money/effect.go",
 		`if l.State == Intended { // the notice came before the answer`, `if l.State != "" {`},
+	{"claim-for-ever", ofExchange, "pkg/edge/jobs/effect.go", // a process ends between its claim and what it settles
+		`c.Now.Add(holdFor)`, `c.Now.Add(10000 * holdFor * 60)`},
+	{"sweep-of-what-is-new", ofExchange, "pkg/edge/jobs/sweep.go", // its message was lost: nobody looks again
+		`table.Query{PK: clock.Partition(r.Context, m.Shard), After: m.After,`, `table.Query{PK: clock.Partition(r.Context, m.Shard), After: m.After, From: clock.Stamp(r.now.Add(-Ahead)),`},
+	{"somebody-else's-deal", ofExchange, "pkg/bench/deals/deal.go",
+		`(!found || d.AgentID != c.Caller.ID)`, `!found`},
+	{"somebody-else's-answers", ofExchange, "pkg/bench/bids/own.go",
+		`(!found || b.AgentID != c.Caller.ID || `, `(!found || `},
+	{"two-deals-on-a-want", ofExchange, "pkg/bench/deals/accept.go",
+		`case o.want.BidID != "":`, `case o.want.BidID == "-":`},
 	{"pick-that-keeps-its-want", ofExchange, "pkg/bench/deals/follow.go",
 		`w.BidID, w.DealID, w.UpdatedAt = "", "", e.At`, `w.DealID, w.UpdatedAt = "", e.At`},
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/money"
 	"guildhall/pkg/op"
 	"guildhall/pkg/pay"
 	"guildhall/pkg/pay/simulated"
@@ -147,6 +148,21 @@ func (s *sim) ledger() (paidIn, paidOut, paidBack int64) {
 	return paidIn, paidOut, paidBack
 }
 
+// wallets holds every agent's sums against its deals.
+func (s *sim) wallets() {
+	released := map[string]int64{}
+	for _, d := range s.audit.deals {
+		released[d.AgentID] += d.Money.Released
+	}
+	for _, a := range s.agents {
+		rows, err := s.audit.Get(context.Background(), money.WalletKey(a.id))
+		must(err)
+		if c := rows[0].Counters; c["held"] != 0 || c["released"] != released[a.id] || c["transferred"] != released[a.id] {
+			fail("the deals of %s released %d, its wallet says %v", a.id, released[a.id], c)
+		}
+	}
+}
+
 // finish lets all clocks run out without faults, and counts the money.
 func (s *sim) finish() {
 	s.faults = false
@@ -176,6 +192,7 @@ func (s *sim) finish() {
 		s.over(d)
 		released, returned = released+d.Money.Released, returned+d.Money.Returned
 	}
+	s.wallets()
 	in, out, back := s.ledger()
 	if out != released || back < returned || in != out+back {
 		fail("paid in %d, out %d, back %d; the deals released %d and returned %d", in, out, back, released, returned)
