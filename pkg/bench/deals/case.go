@@ -10,6 +10,7 @@ import (
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/clock"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
@@ -69,14 +70,14 @@ func (k *Case) Save(c *op.Call) {
 }
 
 // Around are the rows a change of the case touches: its copy in the queue, its agent, its
-// deal with the rows around that.
+// deal with the rows around that, the want with the finding beside its attempt.
 func (k *Case) Around() []table.Key {
 	keys := []table.Key{CaseListKey(k)}
 	if k.AgentID != "" {
 		keys = append(keys, registry.AgentKey(k.AgentID), record.HeadKey(k.AgentID))
 	}
 	if k.DealID != "" {
-		keys = append(keys, Key(k.DealID), bids.MoveKey(k.AgentID, MoveKind, k.DealID))
+		keys = append(keys, Key(k.DealID), bids.MoveKey(k.AgentID, MoveKind, k.DealID), wants.Key(k.TargetID), wants.BriefKey(k.TargetID))
 	}
 	return keys
 }
