@@ -31,7 +31,7 @@ type TimerKind struct {
 	Fire func(c *Call, t Fired) error
 	// Rows lists the rows Fire will read, at most table.MaxGetKeys of them; nil for none. A
 	// sweep reads them in one batch for many timers, some moments before each fires. What a
-	// later row is named by stands in the subject too ("<schedule>#<person>"), so that nothing
+	// later row is named by stands in the subject too ("<schedule>.<person>"), so that nothing
 	// is read one by one. Fire checks what it leans on and does not write, as ever: a row that
 	// changed in between then costs a conflict and a fresh read.
 	Rows func(subject string) []table.Key
