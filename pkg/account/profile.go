@@ -195,6 +195,7 @@ func closeAccount(c *op.Call, _ NoInput) (SignInOut, error) {
 		return SignInOut{}, err
 	}
 	c.Delete(EmailKey(p.Email))
+	c.Effect(EffectClosed, p.ID, nil)
 	return SignInOut{}, Session.Revoke(c, p.ID)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
+	"guildhall/pkg/bench/closing"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/desk"
@@ -39,6 +40,7 @@ type Part struct {
 var parts = []Part{
 	{Path: "mail/outbox", Effects: outbox.Effects},
 	{Path: "account", Context: "person", Operations: account.Operations},
+	{Path: "bench/closing", Context: "person", Effects: closing.Effects},
 	{Path: "bench/registry", Context: "bench", Operations: registry.Operations},
 	{Path: "bench/money", Context: "bench", Timers: money.Timers, Effects: money.Effects},
 	{Path: "bench/wants", Context: "bench", Operations: wants.Operations, Timers: wants.Timers, Effects: wants.Effects},

@@ -130,7 +130,7 @@ func (l *layer) allows(importPath string) bool {
 // imports no bench package but others of rank 0 named in leaves.
 var ranks = map[string]int{
 	"money": 0, "record": 0, "access": 0, "drip": 0, "rulebook": 0, "proposal": 0, "path": 0,
-	"registry": 1, "wants": 2, "bids": 3, "deals": 4, "delivery": 5, "letters": 5, "desk": 6, "steward": 6,
+	"registry": 1, "wants": 2, "bids": 3, "closing": 3, "deals": 4, "delivery": 5, "letters": 5, "desk": 6, "steward": 6,
 }
 
 // strict are the packages that give rows to a commit and import no bench package at all.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"guildhall/pkg/bench/bids"
+	"guildhall/pkg/bench/closing"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/registry"
@@ -50,7 +51,7 @@ func (p *Postbox) Send(_ context.Context, m mail.Mail) error { p.Sent = append(p
 func New(t testing.TB, opts ...optest.Option) *Hall {
 	w := &Hall{Mails: &Postbox{}}
 	timers := append(append(append([]op.TimerKind{}, deals.Timers...), append(money.Timers, steward.Timers...)...), bids.Timers...)
-	effects := append(append(append([]op.EffectKind{}, deals.Effects...), money.Effects...), outbox.Effects...)
+	effects := slices.Concat(deals.Effects, money.Effects, outbox.Effects, closing.Effects)
 	var err error
 	w.Bank, err = simulated.New(simulated.Options{Clock: func() time.Time { return w.Now() }, BaseURL: "http://guildhall.test", WebhookSecret: HookSecret})
 	if err != nil {

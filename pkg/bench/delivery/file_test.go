@@ -183,6 +183,10 @@ func TestAClosedAccountServesNothing(t *testing.T) {
 	if c := d.current(); c.Num("released_materials_count") != 0 {
 		t.Errorf("%s", c.Body)
 	}
+	w.Settle()
+	if left := w.stored("materials/"); len(left) != 0 {
+		t.Errorf("%v stay behind", left)
+	}
 }
 
 func TestAnArtifactIsItsPersonsAlone(t *testing.T) {

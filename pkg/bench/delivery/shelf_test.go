@@ -14,6 +14,7 @@ import (
 
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
+	"guildhall/pkg/bench/closing"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/delivery"
@@ -44,7 +45,7 @@ func newShelf(t testing.TB, opts ...optest.Option) *shelf {
 	w := &shelf{t: t}
 	w.blobs = memblob.New(func() time.Time { return w.Now() }, blob.Signer{BaseURL: "http://guildhall.test", Keys: [][]byte{[]byte("sixteen bytes or more")}})
 	opts = append([]optest.Option{optest.WithTimers(slices.Concat(deals.Timers, bids.Timers, wants.Timers)...),
-		optest.WithEffects(append(append(slices.Clone(deals.Effects), wants.Effects...), outbox.Effects...)...),
+		optest.WithEffects(slices.Concat(deals.Effects, wants.Effects, outbox.Effects, closing.Effects)...),
 		optest.WithPorts(func(ctx context.Context, _ op.Touch) context.Context {
 			return outbox.With(blob.With(ctx, w.blobs), outbox.Letters{Mailer: silent{}, From: "Guildhall <hall@guildhall.test>"})
 		})}, opts...)

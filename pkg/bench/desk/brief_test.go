@@ -248,6 +248,12 @@ func TestFilesOfATarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	get(m, third, name).Refused(404, "not found")
+	name = w.attach(p, third, 10)
+	get(m, third, name).Want(200)
+	w.Do(account.CloseAccount, optest.Req{Token: p.Token, Body: obj{}}).Want(200)
+	if r := get(m, third, name); string(r.Body) != none {
+		t.Errorf("a file of a closed account: %s", r.Body)
+	}
 }
 
 func TestAWorldFile(t *testing.T) {

@@ -2,10 +2,12 @@ package desk
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 
+	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/blob"
@@ -38,6 +40,9 @@ func attachment(c *op.Call, in AttachmentIn) (wants.Download, error) {
 	f, key, ok := w.FindFile(in.Filename)
 	if !ok {
 		return wants.Download{}, fault.BareNotFound
+	}
+	if closed, err := account.Closed(c, w.PersonID); err != nil || closed {
+		return wants.Download{}, cmp.Or(err, error(fault.BareNotFound))
 	}
 	d, err := wants.Serve(c, key, f.Filename, f.ContentType, f.SizeBytes)
 	if errors.Is(err, blob.ErrNotFound) {
