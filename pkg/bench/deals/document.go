@@ -36,6 +36,18 @@ func (d *Document) Words() string {
 	return strings.Join(all, "\n")
 }
 
+// ShowImages says, for the deal's person, where each image of the document is.
+func (d *Document) ShowImages(deal string) {
+	for i := range d.Blocks {
+		if b := &d.Blocks[i]; b.Type == "image" {
+			b.ImageURL = dealPath(deal) + "/images/" + b.FileID
+		}
+	}
+}
+
+// dealPath is where the person's operations on a deal are.
+func dealPath(deal string) string { return "/api/person/deals/" + deal }
+
 // ImageKey is the row of an image the agent uploaded for the documents of a deal; its value
 // is a KeptFile.
 func ImageKey(deal, file string) table.Key { return child(deal, "IMAGE#"+file) }

@@ -104,21 +104,15 @@ func (o *Outcome) kept() bool { return o.Kind == KindText || o.Kind == KindDocum
 
 // show adds the words of an outcome, and where its bytes are, for the deal's person.
 func (v *OutcomeView) show(deal string, k *Kept) {
-	base := "/api/person/deals/" + deal
 	if v.Kind == KindFile {
-		v.Download = given(base + "/artifacts/" + v.ID)
+		v.Download = given(dealPath(deal) + "/artifacts/" + v.ID)
 	}
 	if k == nil {
 		return
 	}
 	v.Text, v.Document = given(k.Text), k.Document
-	if k.Document == nil {
-		return
-	}
-	for i := range k.Document.Blocks {
-		if b := &k.Document.Blocks[i]; b.Type == "image" {
-			b.ImageURL = base + "/images/" + b.FileID
-		}
+	if k.Document != nil {
+		k.Document.ShowImages(deal)
 	}
 }
 

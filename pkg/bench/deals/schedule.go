@@ -184,5 +184,6 @@ func packageDocument(c *op.Call, schedule string) (*Document, error) {
 		}
 		out.Blocks = append(out.Blocks, d.Blocks...)
 	}
+	out.ShowImages(s.DealID)
 	return out, nil
 }

@@ -242,5 +242,9 @@ func readDay(c *op.Call, in OfDay) (DayOut, error) {
 		card := deals.CardOf(s, n)
 		out.Card = &card
 	}
-	return out, json.Unmarshal(p.Document, &out.Document)
+	if err := json.Unmarshal(p.Document, &out.Document); err != nil {
+		return DayOut{}, err
+	}
+	out.Document.ShowImages(d.ID)
+	return out, nil
 }

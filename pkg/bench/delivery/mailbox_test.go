@@ -56,3 +56,18 @@ func TestAnImageIsItsPersonsAlone(t *testing.T) {
 	read(d.person, d.id, "x").Refused(404, "not found")
 	read(d.agent, d.id, file).Refused(401, "unauthorized")
 }
+
+// TestAPictureOfADayIsShownToo says where it is, in the list to be approved and on its day.
+func TestAPictureOfADayIsShownToo(t *testing.T) {
+	m := newMornings(t)
+	d := m.ready("Europe/Berlin")
+	file := d.image("a.png", png(30)).Want(201).Str("file_id")
+	d.schedule(fields{"pieces": []fields{{"title": "The bench by the pond", "document": fields{"blocks": []fields{{"type": "image", "file_id": file, "alt": "A bench"}}}}}}).Want(201)
+	at := "/api/person/deals/" + d.at("")["deal_id"] + "/images/" + file
+	if got := d.step("4").At("cards.0.outcome.document.blocks.1.image_url"); got != at {
+		t.Errorf("in the list a picture is at %v", got)
+	}
+	if got := d.day(delivery.ReadDay, "1").Want(200).At("document.blocks.0.image_url"); got != at {
+		t.Errorf("on its day a picture is at %v", got)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/delivery"
+	"guildhall/pkg/blob"
 	"guildhall/pkg/mail"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/op"
@@ -46,7 +47,7 @@ func newMornings(t testing.TB) *mornings {
 	m := &mornings{}
 	m.shelf = newShelf(t, optest.WithTimers(delivery.Timers...), optest.WithEffects(texts.Effects...),
 		optest.WithPorts(func(ctx context.Context, _ op.Touch) context.Context {
-			return texts.With(outbox.With(ctx, outbox.Letters{Mailer: m, From: "Guildhall <hall@guildhall.test>"}), phones{m})
+			return texts.With(outbox.With(blob.With(ctx, m.blobs), outbox.Letters{Mailer: m, From: "Guildhall <hall@guildhall.test>"}), phones{m})
 		}))
 	return m
 }
