@@ -4,7 +4,7 @@
 #
 #   scripts/lambda-local.sh                      serves on 127.0.0.1:8080 until interrupted
 #   scripts/lambda-local.sh smoke                calls every function once
-#   scripts/lambda-local.sh stories [PATTERN]    runs the stories of tests/story against it
+#   scripts/lambda-local.sh stories [PATTERN]    runs the stories of tests/story against it, and files
 #   scripts/lambda-local.sh build                only builds and synthesises: dist-local, dist-local/cdk.out
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +18,9 @@ go build -o bin/lambda-local ./scripts/lambdalocal/cmd
 case "${1:-}" in
   build) ;;
   smoke) exec bin/lambda-local -s3 bin/fakes3 -quiet -smoke ;;
-  stories) exec go test -tags lambdalocal -count=1 -v ./scripts/lambdalocal -run "TestStories/${2:-}" ;;
+  stories)
+    tests="TestFiles|TestStories"
+    [ -z "${2:-}" ] || tests="TestStories/$2"
+    exec go test -tags lambdalocal -count=1 -v ./scripts/lambdalocal -run "$tests" ;;
   *) exec bin/lambda-local -s3 bin/fakes3 -addr 127.0.0.1:8080 "$@" ;;
 esac
