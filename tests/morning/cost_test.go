@@ -13,7 +13,7 @@ import (
 const (
 	maxCommits = 1.0
 	maxReads   = 0.1
-	lastReads  = 2.0
+	lastReads  = 1.0
 )
 
 func TestAThousandPiecesOfOneMinuteCostOneCommitEachAndATenthOfARead(t *testing.T) {

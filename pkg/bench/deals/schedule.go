@@ -158,6 +158,7 @@ func (x *change) scheduled(e *path.Event) error {
 	}
 	s.Approve(e.At, p.Timezone, x.channels, e.Cause == path.ByStale)
 	x.c.Create(drip.LiveKey(s.PersonID, s.ID), struct{}{})
+	s.Listed = x.c.CommitID()
 	s.Save(x.c)
 	return nil
 }

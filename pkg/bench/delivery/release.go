@@ -110,12 +110,9 @@ func fallen(c *op.Call, s *drip.Schedule, p *account.Person) error {
 
 // saved stages a timed delivery. One that is over leaves the person's list.
 func saved(c *op.Call, s *drip.Schedule) error {
-	if !s.Live() && !s.ApprovedAt.IsZero() {
-		key := drip.LiveKey(s.PersonID, s.ID)
-		if err := c.Fetch(key); err != nil {
-			return err
-		}
-		c.Delete(key)
+	if !s.Live() && s.Listed != "" {
+		c.Drop(drip.LiveKey(s.PersonID, s.ID), s.Listed)
+		s.Listed = ""
 	}
 	s.Save(c)
 	return nil

@@ -106,6 +106,8 @@ type Schedule struct {
 	Released  []Day        `json:"released,omitempty"`
 
 	Timer clock.Timer `json:"timer,omitzero"`
+	// Listed is the commit that wrote its row in the person's list, "" when it stands in none.
+	Listed string `json:"listed,omitempty"`
 }
 
 // Refusals of the person's calls.
