@@ -10,7 +10,9 @@ import (
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/catalog/door"
+	_ "guildhall/pkg/wire/s3blobs"
 	"guildhall/pkg/wire/tools"
+	_ "guildhall/pkg/wire/webprobe"
 )
 
 func main() {
@@ -43,6 +45,7 @@ func main() {
 		bids.ReadSchema,
 		bids.Withdraw,
 		registry.Protocol,
+		delivery.FileSchedule,
 		deals.Current,
 		deals.Fail,
 		deals.Flag,

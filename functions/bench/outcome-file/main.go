@@ -6,6 +6,8 @@ package main
 import (
 	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/wire/lambda"
+	_ "guildhall/pkg/wire/s3blobs"
+	_ "guildhall/pkg/wire/webprobe"
 )
 
 func main() { lambda.Serve(delivery.File) }

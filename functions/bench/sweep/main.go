@@ -8,15 +8,18 @@ import (
 
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/steward"
+	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/mail/outbox"
 	smsoutbox "guildhall/pkg/sms/outbox"
 	"guildhall/pkg/wire/lambda"
+	_ "guildhall/pkg/wire/s3blobs"
 	_ "guildhall/pkg/wire/sesmail"
 	_ "guildhall/pkg/wire/snstext"
 )
 
 func main() {
-	lambda.Sweep("bench", slices.Concat(money.Timers, bids.Timers, deals.Timers, steward.Timers), slices.Concat(outbox.Effects, money.Effects, deals.Effects, smsoutbox.Effects))
+	lambda.Sweep("bench", slices.Concat(money.Timers, wants.Timers, bids.Timers, deals.Timers, delivery.Timers, steward.Timers), slices.Concat(outbox.Effects, money.Effects, wants.Effects, deals.Effects, smsoutbox.Effects))
 }

@@ -4,9 +4,13 @@
 package main
 
 import (
+	"slices"
+
+	"guildhall/pkg/bench/closing"
 	"guildhall/pkg/mail/outbox"
 	"guildhall/pkg/wire/lambda"
+	_ "guildhall/pkg/wire/s3blobs"
 	_ "guildhall/pkg/wire/sesmail"
 )
 
-func main() { lambda.Sweep("person", nil, outbox.Effects) }
+func main() { lambda.Sweep("person", nil, slices.Concat(outbox.Effects, closing.Effects)) }

@@ -6,6 +6,7 @@ package main
 import (
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/wire/lambda"
+	_ "guildhall/pkg/wire/s3blobs"
 )
 
 func main() { lambda.Serve(wants.Attach) }
