@@ -47,7 +47,11 @@ func (f *filing) link() error {
 	if v.Status == linkgate.Rejected {
 		return gateFault(LinkRejected, v.Status, v.Reason, v.Detail)
 	}
-	known, found, err := op.Load[deals.Link](f.c, deals.LinkKey(deals.LinkID(f.d.ID, v.URL)))
+	key := deals.LinkKey(deals.LinkID(f.d.ID, v.URL))
+	if err := f.c.Fetch(key, probeKey(v.URL)); err != nil {
+		return err
+	}
+	known, found, err := op.Load[deals.Link](f.c, key)
 	switch {
 	case err != nil:
 		return err

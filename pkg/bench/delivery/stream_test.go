@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"guildhall/pkg/bench/deals"
@@ -110,6 +111,25 @@ func TestAKeyStandsForAWholeStream(t *testing.T) {
 	send("other", "a").Refused(409, "idempotency_conflict")
 	send("bytes", "b").Refused(409, "idempotency_conflict")
 	d.outcome(fields{"note": "a", "url": "https://example.com/"}, "k").Refused(409, "idempotency_conflict")
+}
+
+// TestTwinsOfAStreamAreOne: two calls of one key at once are answered by one outcome.
+func TestTwinsOfAStreamAreOne(t *testing.T) {
+	d := newShelf(t).deal(reviewed()...)
+	var wg sync.WaitGroup
+	got := make([]optest.Res, 4)
+	for i := range got {
+		wg.Go(func() { got[i] = d.stream(strings.NewReader("the film"), "X-Hold", "1", "Idempotency-Key", "k") })
+	}
+	wg.Wait()
+	for _, r := range got {
+		if r.Status != 201 || r.Str("receipt_id") != got[0].Str("receipt_id") {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	}
+	if c := d.current(); c.At("current_step.outcomes.1") != nil {
+		t.Errorf("%s", c.Body)
+	}
 }
 
 // endless gives a number of bytes without having them.
