@@ -307,6 +307,9 @@ func work(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Agen
 		t.Errorf("the agent was handed %v", got.At("released_materials"))
 	}
 	b.Get("/deals/"+deal+"/steps/3").Want(200, "toast.wav", "handed over")
+	b.Get("/me").Want(200, "Files you uploaded")
+	b.Get("/files").Want(200, "toast.wav", "handed over")
+	b.Form("remove", "toast.wav").Send("").Want(200, "The file is deleted.", "No file yet.")
 
 	a.Work(deal)
 	a.Deliver(target, map[string]any{"note": "The table is held under your name.", "document": map[string]any{"title": "Your table",

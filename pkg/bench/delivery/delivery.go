@@ -12,5 +12,5 @@ package delivery
 import "guildhall/pkg/op"
 
 // Operations of delivery.
-var Operations = []*op.Operation{File, FileArtifact, PutImage, ReadImage, Upload, Material, Artifact, Files, Delete,
+var Operations = []*op.Operation{File, FileArtifact, PutImage, ReadImage, Upload, Material, Artifact, Files, Own, Delete,
 	FileSchedule, ReadDaily, ReadDay, Pause, Resume, Stop, SetChannels, Share, ReadHouse}

@@ -111,24 +111,48 @@ func fileLine(c *op.Call, f *wants.OwnFile) (FileLine, error) {
 	return l, nil
 }
 
-// DeleteIn names an upload of the person.
-type DeleteIn struct {
+// DeleteOut says since when the file is gone.
+type DeleteOut struct {
+	FileID    string      `json:"file_id"`
+	DeletedAt record.Time `json:"deleted_at"`
+}
+
+// OwnIn names an upload of the person.
+type OwnIn struct {
 	FileID string `path:"file_id" doc:"Id of the file."`
 }
 
 // Rows implements op.Prefetcher.
-func (in DeleteIn) Rows(string) []table.Key {
+func (in OwnIn) Rows(string) []table.Key {
 	if !id.Valid(in.FileID) {
 		return nil
 	}
 	return []table.Key{wants.FileKey(in.FileID)}
 }
 
-// DeleteOut says since when the file is gone.
-type DeleteOut struct {
-	FileID    string      `json:"file_id"`
-	DeletedAt record.Time `json:"deleted_at"`
+// ownFile reads an upload of the calling person; another's does not exist.
+func ownFile(c *op.Call, file string) (f wants.OwnFile, err error) {
+	if !id.Valid(file) {
+		return f, fault.BareNotFound
+	}
+	f, found, err := op.Load[wants.OwnFile](c, wants.FileKey(file))
+	if err == nil && (!found || f.PersonID != c.Caller.ID) {
+		err = fault.BareNotFound
+	}
+	return f, err
 }
+
+// Own gives a person an upload back.
+var Own = op.Declare(op.Meta{
+	ID: "person.file.read", Method: "GET", Path: "/api/person/files/{file_id}", Auth: op.Person, Touches: op.Blobs, Timeout: uploadTimeout,
+	Summary: "Download one of your uploads.", Contract: "bench.md 22.1, surface.md 7",
+}, func(c *op.Call, in OwnIn) (wants.Download, error) {
+	f, err := ownFile(c, in.FileID)
+	if err != nil || !f.DeletedAt.IsZero() {
+		return wants.Download{}, orNotFound(err)
+	}
+	return serve(c, f.Key, f.Name, f.ContentType, f.Bytes)
+})
 
 // Delete takes an upload of the person away: from this commit on nobody is served it, and a
 // job removes the bytes. An agent that was handed it keeps its own copy (rule 141). The room
@@ -139,16 +163,10 @@ var Delete = op.Declare(op.Meta{
 	Contract: "surface.md 3, bench.md 13.8, 22.1",
 }, deleteFile)
 
-func deleteFile(c *op.Call, in DeleteIn) (DeleteOut, error) {
-	if !id.Valid(in.FileID) {
-		return DeleteOut{}, fault.BareNotFound
-	}
-	f, found, err := op.Load[wants.OwnFile](c, wants.FileKey(in.FileID))
+func deleteFile(c *op.Call, in OwnIn) (DeleteOut, error) {
+	f, err := ownFile(c, in.FileID)
 	if err != nil {
 		return DeleteOut{}, err
-	}
-	if !found || f.PersonID != c.Caller.ID {
-		return DeleteOut{}, fault.BareNotFound
 	}
 	if f.DeletedAt.IsZero() {
 		if err := takeAway(c, &f); err != nil {

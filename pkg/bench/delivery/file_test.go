@@ -99,8 +99,19 @@ func TestADeletedFileIsServedToNobody(t *testing.T) {
 	d.remove(d.person, "00000000-0000-4000-8000-000000000000").Refused(404, "not found")
 	d.remove(d.agent, gone).Refused(401, "unauthorized")
 	d.fetch(d.agent, gone).Want(200)
+	own := func(token, file string) optest.Res {
+		return w.Do(delivery.Own, optest.Req{Token: token, Path: map[string]string{"file_id": file}})
+	}
+	if r := own(d.person, gone).Want(200); r.Raw.Filename != "b.png" || r.Raw.Size != 90 {
+		t.Errorf("%+v", r.Raw)
+	}
+	for _, r := range []optest.Res{own(other.person, gone), own(d.person, "x"), own(d.person, "00000000-0000-4000-8000-000000000000")} {
+		r.Refused(404, "not found")
+	}
+	own(d.agent, gone).Refused(401, "unauthorized")
 
 	first := d.remove(d.person, gone).Want(200)
+	own(d.person, gone).Refused(404, "not found")
 	d.fetch(d.agent, gone).Refused(404, "not found") // at once, not when the bytes are gone
 	if c := d.current(); c.Num("released_materials_count") != 1 || c.Str("released_materials.0.file_id") != kept {
 		t.Errorf("%s", c.Body)
