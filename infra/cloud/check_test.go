@@ -457,6 +457,9 @@ var access = []check{
 			if byFolder[w.folder(f)].Touches.Has(op.Table) != (flat(env["GUILDHALL_SMS"]) == "sns:") {
 				bad = append(bad, fmt.Sprintf("%s: texts leave, and GUILDHALL_SMS is %v", f, env["GUILDHALL_SMS"]))
 			}
+			if byFolder[w.folder(f)].Touches.Has(op.Links) != (flat(env["GUILDHALL_LINKS"]) == "probe:") {
+				bad = append(bad, fmt.Sprintf("%s: links are looked at, and GUILDHALL_LINKS is %v", f, env["GUILDHALL_LINKS"]))
+			}
 			for name, touch := range secrets {
 				if byFolder[w.folder(f)].Touches.Has(touch) && env[name] == nil {
 					bad = append(bad, fmt.Sprintf("%s: %s is missing", f, name))

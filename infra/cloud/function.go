@@ -141,6 +141,9 @@ func (d *deployment) environment() *map[string]*string {
 	if d.Touches.Has(op.Blobs) {
 		env["GUILDHALL_BLOBS"] = awscdk.Fn_Sub(str("s3://"+bucketName(s)), nil)
 	}
+	if d.Touches.Has(op.Links) {
+		env["GUILDHALL_LINKS"] = str(map[string]string{"on": "probe:", "off": "off"}[s.Links])
+	}
 	if d.Touches.Has(op.Mail) {
 		env["GUILDHALL_MAIL"], env["GUILDHALL_MAIL_FROM"] = str("ses:"), str(s.MailFrom)
 	}

@@ -14,7 +14,7 @@ func Settings(app awscdk.App) (plan.Settings, error) {
 	s := plan.Defaults()
 	texts := map[string]*string{"name": &s.Name, "mailFrom": &s.MailFrom, "baseUrl": &s.BaseURL, "domain": &s.Domain, "certificate": &s.Certificate,
 		"alarmEmail": &s.AlarmEmail, "keysSecret": &s.KeysSecret, "keysVersion": &s.KeysVersion, "stripeSecret": &s.StripeSecret,
-		"stripeVersion": &s.StripeVersion, "tips": &s.Tips, "texts": &s.Texts, "logLevel": &s.LogLevel, "arch": &s.Arch, "dist": &s.Dist}
+		"stripeVersion": &s.StripeVersion, "tips": &s.Tips, "texts": &s.Texts, "links": &s.Links, "logLevel": &s.LogLevel, "arch": &s.Arch, "dist": &s.Dist}
 	for key, to := range texts {
 		if v := app.Node().TryGetContext(str(key)); v != nil {
 			*to = fmt.Sprint(v)

@@ -48,7 +48,7 @@ var (
 	settings = func() plan.Settings {
 		s := plan.Defaults()
 		s.MailFrom, s.AlarmEmail = "Guildhall <notices@example.com>", "operator@example.com"
-		s.Texts = "on"
+		s.Texts, s.Links = "on", "on"
 		return s
 	}()
 	functions = plan.Functions()

@@ -139,6 +139,7 @@ func TestSettingsSayWhatIsWrong(t *testing.T) {
 		"alarmEmail":            func(s *Settings) { s.AlarmEmail = "nobody" },
 		"tips is on or off":     func(s *Settings) { s.Tips = "maybe" },
 		"texts is on or off":    func(s *Settings) { s.Texts = "sns:" },
+		"links is on or off":    func(s *Settings) { s.Links = "probe:" },
 		"arch \"riscv\"":        func(s *Settings) { s.Arch = "riscv" },
 		"rate is at least 1":    func(s *Settings) { s.Waiting, s.Rate = -1, 1 },
 	} {
@@ -224,7 +225,7 @@ func TestOnlyOneJobMaySendTexts(t *testing.T) {
 }
 
 // adapters are the packages that bring the ports to functions.
-var adapters = map[op.Touch]string{op.Mail: "sesmail", op.Blobs: "s3blobs", op.Payments: "stripepay", op.Texts: "snstext"}
+var adapters = map[op.Touch]string{op.Mail: "sesmail", op.Blobs: "s3blobs", op.Payments: "stripepay", op.Texts: "snstext", op.Links: "webprobe"}
 
 // A function whose role allows mail and that links no adapter for it would not start.
 func TestAFunctionLinksTheAdaptersOfWhatItTouches(t *testing.T) {

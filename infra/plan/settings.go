@@ -25,6 +25,7 @@ type Settings struct {
 	StripeVersion       string
 	Tips                string // on or off
 	Texts               string // on or off: text messages leave through SNS
+	Links               string // on or off: links are fetched too
 	LogLevel            string
 	Waiting             int // reserved concurrency of each long poll; 0: none
 	Rate                int // requests per second the API takes
@@ -34,7 +35,7 @@ type Settings struct {
 
 // Defaults are the settings of an operator who chose nothing.
 func Defaults() Settings {
-	return Settings{Name: "guildhall", KeysSecret: "guildhall/keys", StripeSecret: "guildhall/stripe", Tips: "on", Texts: "off",
+	return Settings{Name: "guildhall", KeysSecret: "guildhall/keys", StripeSecret: "guildhall/stripe", Tips: "on", Texts: "off", Links: "off",
 		LogLevel: "info", Waiting: 50, Rate: 200, Arch: "arm64", Dist: "dist"}
 }
 
@@ -60,6 +61,7 @@ func (s *Settings) Check() error {
 	say(s.AlarmEmail != "" && !mail.IsMailbox(s.AlarmEmail), "alarmEmail %q is no mailbox", s.AlarmEmail)
 	say(s.Tips != "on" && s.Tips != "off", "tips is on or off")
 	say(s.Texts != "on" && s.Texts != "off", "texts is on or off")
+	say(s.Links != "on" && s.Links != "off", "links is on or off")
 	say(s.Arch != "arm64" && s.Arch != "x86_64", "arch %q: arm64 or x86_64", s.Arch)
 	say(s.Waiting < 0 || s.Rate < 1, "waiting is at least 0, rate is at least 1")
 	if s.Domain != "" {
