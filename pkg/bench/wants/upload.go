@@ -374,6 +374,13 @@ func claim(c *op.Call, upload string, r UploadRule) (*File, error) {
 	if !id.Valid(upload) {
 		return nil, UploadUnknown
 	}
+	keys := []table.Key{uploadKey(upload)}
+	if r.Target != "" {
+		keys = append(keys, BudgetKey(r.Target))
+	}
+	if err := c.Fetch(keys...); err != nil {
+		return nil, err
+	}
 	a, found, err := op.Load[announced](c, uploadKey(upload))
 	if err != nil {
 		return nil, err
