@@ -41,13 +41,15 @@ func (s *Store) Get(ctx context.Context, key string, r blob.Range) (blob.Object,
 		out.Body.Close()
 		return blob.Object{}, err
 	}
-	o := blob.Object{Body: out.Body, Info: info(key, size, out.Metadata, out.ContentType)}
+	o := blob.Object{Info: info(key, size, out.Metadata, out.ContentType)}
 	if out.LastModified != nil {
 		o.StoredAt = out.LastModified.UTC()
 	}
+	body := &reader{ReadCloser: out.Body, ctx: ctx, key: key}
 	if in.Range == nil && o.SHA256 != "" {
-		o.Body = &checked{ReadCloser: out.Body, hash: sha256.New(), want: o.SHA256, key: key}
+		body.hash, body.want = sha256.New(), o.SHA256
 	}
+	o.Body = body
 	return o, nil
 }
 
@@ -83,21 +85,29 @@ func info(key string, size int64, meta map[string]string, contentType *string) b
 	return i
 }
 
-// checked hashes what is read.
-type checked struct {
+// reader hands an object's bytes on: it words a broken connection, and hashes a whole object.
+type reader struct {
 	io.ReadCloser
-	hash hash.Hash
-	want string
+	ctx  context.Context
 	key  string
+	hash hash.Hash // nil for a part
+	want string
 }
 
-func (c *checked) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	c.hash.Write(p[:n])
-	if errors.Is(err, io.EOF) && hex.EncodeToString(c.hash.Sum(nil)) != c.want {
-		err = fmt.Errorf("%w: %s", blob.ErrCorrupt, c.key)
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if r.hash != nil {
+		r.hash.Write(p[:n])
 	}
-	return n, err
+	switch {
+	case err == nil:
+		return n, nil
+	case !errors.Is(err, io.EOF):
+		return n, failed(r.ctx, r.key, err)
+	case r.hash != nil && hex.EncodeToString(r.hash.Sum(nil)) != r.want:
+		return n, fmt.Errorf("%w: %s", blob.ErrCorrupt, r.key)
+	}
+	return n, io.EOF
 }
 
 // Head implements blob.Store. The SHA-256 of an upload that was not claimed yet is "".

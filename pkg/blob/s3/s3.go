@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -39,6 +40,8 @@ const (
 	firstPause = 25 * time.Millisecond
 	// headTimeout is how long S3 may take to begin its answer once it has the request.
 	headTimeout = 20 * time.Second
+	// dialTimeout ends an attempt to connect, so that there is time for another.
+	dialTimeout = 3 * time.Second
 	// memoryBytes is how much of a body is kept in memory: what one Lambda request carries.
 	memoryBytes = 5 << 20
 )
@@ -106,7 +109,8 @@ func clientOptions(o Options) sdk.Options {
 		SessionToken: o.Credentials.SessionToken, Source: "guildhall"}
 	inner := o.HTTPClient
 	if inner == nil {
-		inner = transport.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = headTimeout })
+		inner = transport.NewBuildableClient().WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialTimeout }).
+			WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = headTimeout })
 	}
 	so := sdk.Options{
 		Region:      o.Region,

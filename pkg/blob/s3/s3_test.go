@@ -345,6 +345,20 @@ func TestDamagedBytesDoNotPassForWhole(t *testing.T) {
 	}
 }
 
+func TestAnObjectThatBreaksOffIsNotWhole(t *testing.T) {
+	s := serve(t, answer{200, map[string]string{"Content-Length": "9"}, "hello"}, answer{206, map[string]string{"Content-Length": "9", "Content-Range": "bytes 0-8/9"}, "hello"})
+	for _, r := range []blob.Range{{}, {Length: 9}} {
+		o, err := s.Get(t.Context(), "k", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(o.Body); !errors.Is(err, blob.ErrUnavailable) {
+			t.Errorf("%q, %v, want ErrUnavailable", b, err)
+		}
+		o.Body.Close()
+	}
+}
+
 func TestAListFollowsEmptyAnswersButNotForEver(t *testing.T) {
 	empty := answer{status: 200, body: "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>"}
 	last := answer{status: 200, body: "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>b</Key><Size>5</Size></Contents></ListBucketResult>"}
