@@ -38,7 +38,7 @@ type FileIn struct {
 	SaidHold    string    `header:"X-Hold" doc:"On a stream: 1 attaches it as an item and hands nothing over."`
 	Stream      io.Reader `body:"other" json:"-"`
 
-	Note     string          `json:"note,omitempty" doc:"The delivery note, 1 to 280 characters. A held item has none."`
+	Note     string          `json:"note,omitempty" doc:"The delivery note, 1 to 280 characters."`
 	StepRef  string          `json:"step_ref,omitempty" rule:"max=120" doc:"Number, id or title of the step; the one you hold when left out."`
 	Text     *string         `json:"text,omitempty" doc:"Inline text, at most 3000 characters, no links."`
 	Document json.RawMessage `json:"document,omitempty" doc:"A sectioned document."`
