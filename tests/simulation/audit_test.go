@@ -12,9 +12,11 @@ import (
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/drip"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/wants"
+	"guildhall/pkg/clock"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 	"guildhall/pkg/table/mem"
@@ -44,6 +46,7 @@ type audit struct {
 	bids     map[string]*bids.Bid
 	wants    map[string]*wanted
 	cases    map[string]*deals.Case
+	drips    map[string]*drip.Schedule
 	queue    []string             // ids of cases, oldest first
 	clocks   map[table.Key]clocks // rows of timers and effects
 	waiting  map[string]int       // of them, by subject
@@ -76,7 +79,7 @@ type clocks struct {
 
 func newAudit(now func() time.Time) *audit {
 	return &audit{Store: mem.New(), now: now, deals: map[string]*watched{}, bids: map[string]*bids.Bid{}, wants: map[string]*wanted{},
-		cases: map[string]*deals.Case{}, clocks: map[table.Key]clocks{}, waiting: map[string]int{}, feeds: map[string]int64{}, done: map[string]bool{}}
+		cases: map[string]*deals.Case{}, drips: map[string]*drip.Schedule{}, clocks: map[table.Key]clocks{}, waiting: map[string]int{}, feeds: map[string]int64{}, done: map[string]bool{}}
 }
 
 // clone is an audit of a cloned table. What it keeps of rows is replaced, never changed.
@@ -85,7 +88,7 @@ func (a *audit) clone(now func() time.Time) *audit {
 		fail("an exchange with deals cannot be cloned")
 	}
 	b := *a
-	b.Store, b.now, b.deals, b.done = a.Store.Clone(), now, map[string]*watched{}, map[string]bool{}
+	b.Store, b.now, b.deals, b.drips, b.done = a.Store.Clone(), now, map[string]*watched{}, map[string]*drip.Schedule{}, map[string]bool{}
 	b.bids, b.wants, b.cases, b.clocks = maps.Clone(a.bids), maps.Clone(a.wants), maps.Clone(a.cases), maps.Clone(a.clocks)
 	b.waiting, b.feeds = maps.Clone(a.waiting), maps.Clone(a.feeds)
 	b.order, b.queue = nil, slices.Clone(a.queue)
@@ -108,6 +111,7 @@ func (a *audit) Commit(ctx context.Context, tx *table.Tx) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(touched)) {
 		a.check(a.deals[id])
+		a.armed(a.deals[id].Deal, touched[id])
 	}
 	return nil
 }
@@ -121,13 +125,15 @@ func (a *audit) state(w *table.Write, touched map[string]bool) {
 	case w.Data == nil:
 	case kind == "bench.DEAL" && w.Key.SK == "ROOT":
 		a.deal(id, w.Data)
-		touched[id] = true
+		touched[id] = true // the deal itself is written; of others only something around it
 	case kind == "bench.BID" && w.Key.SK == "ROOT":
 		a.bids[id] = a.bid(w.Data)
 		a.happened++
 	case kind == "bench.TARGET" && w.Key.SK == "ROOT":
 		a.wants[id] = decode[wanted](w.Data)
 		a.happened++
+	case kind == "bench.DRIP" && w.Key.SK == "ROOT":
+		a.drip(decode[drip.Schedule](w.Data))
 	case kind == "bench.CASE" && w.Key.SK == "ROOT":
 		if a.cases[id] == nil {
 			a.queue = append(a.queue, id)
@@ -144,7 +150,7 @@ func (a *audit) event(w *table.Write, touched map[string]bool) {
 	case w.Data == nil:
 	case kind == "bench.DEAL" && strings.HasPrefix(w.Key.SK, "MONEY#"):
 		a.line(w)
-		touched[id] = true
+		touch(touched, id)
 	case kind == "bench.FEED" && strings.HasPrefix(w.Key.SK, "EVENT#"):
 		e := decode[record.Entry](w.Data)
 		if a.feeds[id]++; e.Seq != a.feeds[id] {
@@ -155,8 +161,15 @@ func (a *audit) event(w *table.Write, touched map[string]bool) {
 				fail("the feed of %s tells of %s's deal", id, d.AgentID)
 			}
 			d.told.fold(e)
-			touched[e.DealID] = true
+			touch(touched, e.DealID)
 		}
+	}
+}
+
+// touch notes a deal around which something is written.
+func touch(touched map[string]bool, deal string) {
+	if !touched[deal] {
+		touched[deal] = false
 	}
 }
 
@@ -221,6 +234,23 @@ func (a *audit) bid(data []byte) *bids.Bid {
 	return b
 }
 
+// drip: a timed delivery lands one piece a local date, in order, never before it is due, and
+// what has landed stays.
+func (a *audit) drip(d *drip.Schedule) {
+	if old := a.drips[d.ID]; old != nil && len(d.Released) < len(old.Released) {
+		fail("the timed delivery of deal %s took days back", d.DealID)
+	}
+	if len(d.Released) > len(d.Pieces) || (d.Status == drip.Completed) != (len(d.Released) == len(d.Pieces)) {
+		fail("the timed delivery of deal %s is %s after %d of %d days", d.DealID, d.Status, len(d.Released), len(d.Pieces))
+	}
+	for i, r := range d.Released {
+		if i > 0 && !r.Date.After(d.Released[i-1].Date) || r.ReleasedAt.Before(r.At) || r.At.Before(d.ApprovedAt) {
+			fail("the timed delivery of deal %s: day %d is %+v", d.DealID, i+1, r)
+		}
+	}
+	a.drips[d.ID] = d
+}
+
 // line: a line of money is put once, and after that only its way to the processor goes on.
 func (a *audit) line(w *table.Write) {
 	l := decode[money.Line](w.Data)
@@ -258,11 +288,11 @@ func (a *audit) check(d *watched) {
 		fail("deal %s: lines %v, account %+v", d.ID, sums, m)
 	}
 	d.told.matches(d.Deal)
-	a.armed(d.Deal)
 }
 
-// armed: a deal that runs has exactly one timer, at or before its next deadline.
-func (a *audit) armed(d *path.Deal) {
+// armed: whatever fell due before a commit is settled with it, and a deal that runs has exactly
+// one timer, at or before its next deadline.
+func (a *audit) armed(d *path.Deal, written bool) {
 	due, _, runs := d.Next()
 	if !runs {
 		if a.waiting[d.ID] != 0 {
@@ -270,10 +300,12 @@ func (a *audit) armed(d *path.Deal) {
 		}
 		return
 	}
-	for k, c := range a.clocks {
-		if c.subject == d.ID && a.waiting[d.ID] == 1 && c.kind == d.Timer.Kind && c.due.Equal(d.Timer.Due) && !c.due.After(due) && k.SK != "" {
-			return
-		}
+	if now := clock.Cut(a.now()); written && !due.After(now) {
+		fail("deal %s is written at %v and something of it fell due at %v", d.ID, now, due)
+	}
+	c, there := a.clocks[clock.Key("bench", d.Timer.Kind, d.ID, d.Timer.Due)]
+	if there && a.waiting[d.ID] == 1 && !c.due.After(due) {
+		return
 	}
 	fail("a lost clock: deal %s is due at %v, its timer is %+v, %d rows wait", d.ID, due, d.Timer, a.waiting[d.ID])
 }

@@ -121,9 +121,15 @@ func (s *sim) register() {
 	for i := range s.people {
 		s.people[i] = s.person(i, fmt.Sprintf("person%d@example.test", i))
 	}
+	for i, zone := range zones {
+		s.ok(account.Update, s.people[i], nil, m{"timezone": zone, "phone": fmt.Sprintf("+1555010012%d", i)})
+	}
 	s.desk[0] = s.person(0, "first@hall.test", "steward", "platform_admin")
 	s.desk[1] = s.person(1, "second@hall.test", "steward")
 }
+
+// zones of the people: where mornings come early, late, twice or not at all.
+var zones = [people]string{"America/New_York", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe"}
 
 // person makes one with a session that lasts.
 func (s *sim) person(n int, address string, roles ...string) (out party) {

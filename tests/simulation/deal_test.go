@@ -1,6 +1,9 @@
 package simulation
 
 import (
+	"slices"
+
+	"guildhall/pkg/account"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
@@ -69,9 +72,70 @@ func (s *sim) next(d *watched, o *path.Step, agent, person party, mark string) {
 		if d.Pulse.Percent < 100 && s.r.IntN(2) == 0 {
 			s.pulse(d, agent, at)
 		}
+	case s.r.IntN(8) == 0:
+		s.attach(d, agent, at, mark)
+	case o.Kind == path.Execution && o.Ask == "APPROVE" && d.Steps[o.Number].Kind == path.Finish && s.r.IntN(4) > 0:
+		s.do(call{op: delivery.FileSchedule, who: agent, path: at, body: s.mornings(mark)})
 	default:
 		s.do(call{op: delivery.File, who: agent, path: at, body: s.outcome(o, mark)})
 	}
+}
+
+// mornings is a timed delivery of a few pieces.
+func (s *sim) mornings(mark string) m {
+	var pieces []m
+	for range 1 + s.r.IntN(8) {
+		pieces = append(pieces, m{"title": "A walk", "document": m{"blocks": []m{{"type": "paragraph", "text": "Walk, " + mark + "."}}}})
+	}
+	return m{"pieces": pieces, "note": "One each morning."}
+}
+
+// attach adds something to a step that hands nothing over: a stream that is held, or a file.
+func (s *sim) attach(d *watched, agent party, at map[string]string, mark string) {
+	if s.r.IntN(2) == 0 {
+		s.do(call{op: delivery.File, who: agent, path: at, stream: "some bytes", headers: map[string]string{"Content-Type": "application/pdf", "X-Hold": "1"}})
+		return
+	}
+	s.do(call{op: delivery.FileArtifact, who: agent, path: at, stream: places(mark), headers: form})
+}
+
+// form are the headers of places, a form with one small file.
+var form = map[string]string{"Content-Type": "multipart/form-data; boundary=x"}
+
+func places(mark string) string {
+	return "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"places.txt\"\r\nContent-Type: text/plain\r\n\r\nThree places, " + mark + ".\r\n--x--\r\n"
+}
+
+// morning is a person with a timed delivery, who reads, pauses, goes on or stops, or moves to
+// another part of the world.
+func (s *sim) morning() {
+	var with []*watched
+	for _, id := range s.audit.order {
+		if d := s.audit.deals[id]; slices.ContainsFunc(d.Steps, func(s path.Step) bool { return s.Schedule != "" }) {
+			with = append(with, d)
+		}
+	}
+	if len(with) == 0 || s.r.IntN(4) == 0 {
+		s.do(call{op: account.Update, who: pick(s, s.people[:]), body: m{"timezone": pick(s, zones[:])}})
+		return
+	}
+	d := pick(s, with)
+	_, p, _ := s.sides(d)
+	c := call{who: p, path: onDeal(d, 1), body: m{}}
+	switch s.r.IntN(8) {
+	case 0:
+		c.op = delivery.Pause
+	case 1, 2:
+		c.op = delivery.Resume
+	case 3:
+		c.op = delivery.Stop
+	case 4, 5, 6:
+		c.op, c.body = delivery.SetChannels, m{"channels": pick(s, [][]string{{}, {"email"}, {"text"}, {"text"}, {"email", "text"}})}
+	default:
+		s.personReads(delivery.ReadDaily, p, c.path)
+		return
+	}
+	s.do(c)
 }
 
 func (s *sim) pulse(d *watched, agent party, at map[string]string) {
@@ -101,7 +165,7 @@ func (s *sim) verdict(step *path.Step, mark string) m {
 		return m{"verdict": "approve"}
 	}
 	b := m{"verdict": "approve"}
-	if step.Kind == path.Finish {
+	if step.Final() {
 		b["score"] = 1 + s.r.IntN(10)
 	}
 	if step.Ask == "CHOOSE" && step.Kind == path.Execution {

@@ -25,6 +25,7 @@ type told struct {
 type toldStep struct {
 	id, kind, state, cause string
 	round                  int
+	timed                  bool // what was handed over last is a timed delivery
 }
 
 func newTold(d *path.Deal) *told {
@@ -51,11 +52,19 @@ var endings = map[record.Word][]string{
 	record.DealExpired: {path.Expired}, record.DealAgentDeclined: {path.DeclinedByAgent}, record.DealPickLapsed: {path.PickLapsed},
 }
 
+// daily are the words of a timed delivery on its way. It has a clock of its own, that outlives
+// the deal: what a late sweep finds of it is stamped with its due time too, and may come
+// behind something later of the deal.
+var daily = []record.Word{record.DeliveryReleased, record.ScheduleCompleted}
+
 // fold takes the next recorded event.
 func (t *told) fold(e *record.Entry) {
 	var f facts
 	if e.Data != nil {
 		must(json.Unmarshal(e.Data, &f))
+	}
+	if slices.Contains(daily, record.Word(e.Type)) {
+		return
 	}
 	if e.At.Before(t.at) {
 		fail("deal %s: %s at %v comes after something at %v", t.id, e.Type, e.At, t.at)
@@ -71,7 +80,9 @@ func (t *told) fold(e *record.Entry) {
 		t.alone()
 		t.step(f.Step, path.Queued, path.Working)
 	case record.OutcomeFiled:
-		t.step(f.Step, path.Working, path.Waiting)
+		t.step(f.Step, path.Working, path.Waiting).timed = false
+	case record.ScheduleFiled:
+		t.step(f.Step, path.Working, path.Waiting).timed = true
 	case record.AskChangesRequested:
 		t.step(f.Step, path.Waiting, path.Working).round = f.Round
 	case record.StepApproved:
@@ -127,10 +138,15 @@ func (t *told) alone() {
 }
 
 // approved: behind the last execution step the finish line is asked about at once, which has
-// no event of its own in a feed.
+// no event of its own in a feed. Behind a timed delivery it is approved with it, unasked.
 func (t *told) approved(f facts) {
-	t.step(f.Step, path.Waiting, path.Approved).cause = f.Cause
-	if f.Step < len(t.steps) && t.steps[f.Step].kind == path.Finish {
+	if s := t.at1(f.Step); s.kind == path.Finish && t.at1(f.Step-1).timed && t.at1(f.Step-1).state == path.Approved {
+		t.step(f.Step, path.Queued, path.Approved).cause = f.Cause
+		return
+	}
+	s := t.step(f.Step, path.Waiting, path.Approved)
+	s.cause = f.Cause
+	if f.Step < len(t.steps) && t.steps[f.Step].kind == path.Finish && !s.timed {
 		t.alone()
 		t.steps[f.Step].state = path.Waiting
 	}

@@ -26,10 +26,10 @@ func (s *sim) market(w *want, hire bool) {
 	case k == 0 && hire && len(s.wants) < maxWants:
 		s.postBy(pick(s, s.people[:]))
 		return
-	case k < 3 && hire && len(w.bids) > 0:
+	case k < 4 && hire && len(w.bids) > 0:
 		s.whim(w, pick(s, w.bids))
 		return
-	case now.takesBids() && (len(open) == 0 || k < 5):
+	case now.takesBids() && (len(open) == 0 || k < 6):
 		s.bidOn(w, pick(s, s.agents[:]))
 		return
 	case len(open) == 0:
@@ -126,7 +126,7 @@ func (s *sim) whim(w *want, b *offer) {
 	case 3, 4:
 		s.question(b)
 	case 5:
-		if s.r.IntN(3) == 0 {
+		if s.r.IntN(2) == 0 {
 			s.do(call{op: wants.Close, who: person, path: at, body: m{}})
 		}
 	case 6:
@@ -140,7 +140,11 @@ func (s *sim) whim(w *want, b *offer) {
 	case 10:
 		s.do(call{op: bids.FilePlan, who: s.now1(b.agent), path: at, body: m{"steps": b.body["steps"], "accept_rules": true}})
 	case 11:
-		s.bidOn(w, s.now1(b.agent))
+		if s.r.IntN(2) == 0 {
+			s.bidOn(w, s.now1(b.agent))
+			return
+		}
+		s.do(call{op: bids.Unname, who: person, path: at})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/drip"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/op"
 	"guildhall/pkg/pay"
@@ -185,6 +186,11 @@ func (s *sim) finish() {
 	s.sweepNow()
 	if n := len(s.audit.clocks); n != 0 {
 		fail("%d clocks wait for nothing: %v", n, s.audit.clocks)
+	}
+	for _, d := range s.audit.drips {
+		if s.saw("drip " + d.Status); d.Status == drip.Delivering {
+			fail("the timed delivery of deal %s waits for ever", d.DealID)
+		}
 	}
 	var released, returned int64
 	for _, id := range s.audit.order {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/blob"
 	"guildhall/pkg/catalog"
 	"guildhall/pkg/edge/jobs"
 	"guildhall/pkg/id"
@@ -19,6 +20,8 @@ import (
 	"guildhall/pkg/queue"
 	queuefaulty "guildhall/pkg/queue/faulty"
 	"guildhall/pkg/queue/memqueue"
+	"guildhall/pkg/sms"
+	texts "guildhall/pkg/sms/outbox"
 	"guildhall/pkg/table/faulty"
 )
 
@@ -39,7 +42,7 @@ func (s *sim) start() {
 	p := &process{store: faulty.Wrap(s.audit), queue: memqueue.New(memqueue.Options{Clock: s.clock})}
 	p.drops = queuefaulty.Wrap(p.queue)
 	p.engine = &op.Engine{Store: p.store, Now: s.clock, Rand: s.random, Keys: id.Keyring{Current: []byte("a key for tests, 32 bytes long.")},
-		BaseURL: "http://guildhall.test", Tips: true, Auth: authenticators, Ports: s.ports, Hints: jobs.Hints(p.drops, nil), Signals: &op.Signals{}}
+		BaseURL: "http://guildhall.test", Tips: true, Texts: true, Auth: authenticators, Ports: s.ports, Hints: jobs.Hints(p.drops, nil), Signals: &op.Signals{}}
 	p.sweeper = &jobs.Sweeper{Engine: p.engine, Context: "bench", Timers: s.timers, Effects: s.effects, Queue: p.drops}
 	s.process, s.struck, s.lost = p, nil, nil
 }
@@ -69,7 +72,19 @@ func (s *sim) watchClocks() {
 }
 
 func (s *sim) ports(ctx context.Context, _ op.Touch) context.Context {
-	return outbox.With(pay.With(ctx, s.bank, hookSecret), outbox.Letters{Mailer: postbox{s}, From: "Guildhall <hall@guildhall.test>"})
+	ctx = blob.With(texts.With(pay.With(ctx, s.bank, hookSecret), phones{s}), s.blobs)
+	return outbox.With(ctx, outbox.Letters{Mailer: postbox{s}, From: "Guildhall <hall@guildhall.test>"})
+}
+
+// phones take texts; now and then nobody knows whether they did.
+type phones struct{ s *sim }
+
+func (p phones) Send(_ context.Context, m sms.Message) error {
+	if p.s.faults && p.s.r.IntN(8) == 0 {
+		return pick(p.s, []error{sms.ErrUnavailable, sms.ErrUnknown, sms.ErrRefused})
+	}
+	p.s.saw("text sent")
+	return m.Valid()
 }
 
 // postbox takes mails; now and then it is closed.

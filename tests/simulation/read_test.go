@@ -5,6 +5,7 @@ import (
 
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/desk"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
@@ -122,7 +123,9 @@ func (s *sim) stranger() {
 
 func (s *sim) strangeAgent(a party, at map[string]string) {
 	c := call{who: a, path: at, body: m{}, not: true}
-	switch s.r.IntN(9) {
+	switch s.r.IntN(10) {
+	case 9:
+		c.op, c.body, c.stream, c.headers = delivery.FileArtifact, nil, places(""), form
 	case 0:
 		c.op = deals.Sign
 	case 1:
@@ -147,7 +150,11 @@ func (s *sim) strangeAgent(a party, at map[string]string) {
 
 func (s *sim) strangePerson(p party, at map[string]string) {
 	c := call{who: p, path: at, body: m{}, not: true}
-	switch s.r.IntN(6) {
+	switch s.r.IntN(8) {
+	case 6:
+		c.op = delivery.Stop
+	case 7:
+		c.op, c.body = delivery.ReadDaily, nil
 	case 0:
 		c.op, c.body = deals.AnswerStep, m{"verdict": "approve", "score": 5}
 	case 1:

@@ -11,9 +11,12 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"guildhall/pkg/bench/wants"
+	"guildhall/pkg/blob"
+	"guildhall/pkg/blob/memblob"
 	"guildhall/pkg/op"
 	"guildhall/pkg/pay/simulated"
 	queuefaulty "guildhall/pkg/queue/faulty"
@@ -39,6 +42,7 @@ type sim struct {
 	timers    []op.TimerKind
 	effects   []op.EffectKind
 	bank      *simulated.Processor
+	blobs     *memblob.Store
 	checkouts []string // all, and those that are still open
 	open      []string
 
@@ -56,6 +60,7 @@ type sim struct {
 func newSim(seed uint64) *sim {
 	s := &sim{seed: seed, r: rand.New(rand.NewPCG(seed, 11)), seen: map[string]int{}, trace: sha256.New(), random: randomOf(seed), silent: -1, absent: -1}
 	s.watchClocks()
+	s.blobs = memblob.New(s.clock, blob.Signer{BaseURL: "http://guildhall.test", Keys: [][]byte{[]byte("sixteen bytes or more")}})
 	return s
 }
 
@@ -104,6 +109,9 @@ func (s *sim) turn() {
 	if mortal {
 		s.die(s.r.IntN(5))
 	}
+	if len(s.audit.drips) > 0 && s.r.IntN(12) == 0 {
+		s.morning()
+	}
 	live := s.audit.live()
 	switch k := s.r.IntN(100); {
 	case k < 61 && len(live) > 0:
@@ -120,6 +128,8 @@ func (s *sim) turn() {
 		s.govern()
 	case k < 98:
 		s.elsewhere()
+	case k < 99:
+		s.morning()
 	default:
 		s.settleUp()
 	}
@@ -139,8 +149,20 @@ type call struct {
 	who  party
 	path map[string]string
 	body m
+	// stream is a body that is no JSON, and the headers it comes with.
+	stream  string
+	headers map[string]string
 	// not: the call must not succeed: it is somebody else's.
 	not bool
+}
+
+func (c call) request(body []byte, key string) *op.Request {
+	r := &op.Request{Path: c.path, Body: body, Token: c.who.token, Key: key}
+	if c.stream != "" {
+		r.Body, r.Stream = nil, strings.NewReader(c.stream)
+		r.ContentType, r.Header = c.headers["Content-Type"], func(n string) string { return c.headers[n] }
+	}
+	return r
 }
 
 // send makes one try of a call.
@@ -182,7 +204,7 @@ func (s *sim) do(c call) *op.Response {
 		if s.store.Pending() == 0 {
 			s.trouble()
 		}
-		res = s.send(c.op, &op.Request{Path: c.path, Body: body, Token: c.who.token, Key: key})
+		res = s.send(c.op, c.request(body, key))
 		s.calm()
 		s.note(c, res)
 		if !busy(res) {
@@ -228,7 +250,7 @@ func (s *sim) again(c call, body []byte, key string, first *op.Response) {
 	if s.r.IntN(4) == 0 {
 		s.restart()
 	}
-	res := s.send(c.op, &op.Request{Path: c.path, Body: body, Token: c.who.token, Key: key})
+	res := s.send(c.op, c.request(body, key))
 	s.log("again", res.Status)
 	s.saw("repeated")
 	same := res.Status == first.Status && (bytes.Equal(res.Body, first.Body) || !res.Replayed)
