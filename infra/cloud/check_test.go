@@ -229,7 +229,8 @@ func expected(f plan.Function) map[string]string {
 	return m
 }
 
-// expectedFiles are the actions on files: bench alone keeps any.
+// expectedFiles are the actions on files: bench alone keeps any; what people uploaded goes with
+// their accounts.
 func expectedFiles(f plan.Function, m map[string]string) {
 	m["bucket"] = "s3:ListBucket"
 	kept := "s3:GetObject"
@@ -240,10 +241,11 @@ func expectedFiles(f plan.Function, m map[string]string) {
 	case f.Changes:
 		kept, m["objects uploads/"] = "s3:DeleteObject s3:GetObject s3:PutObject", "s3:GetObject s3:PutObject"
 	}
-	if slices.Contains(f.Homes, "bench") {
-		for _, p := range []string{"agent-artifacts/", "agent-images/", "attachments/", "materials/"} {
-			m["objects "+p] = kept
-		}
+	for _, p := range []string{"attachments/", "materials/"} {
+		m["objects "+p] = kept
+	}
+	if f.Folder != "person/sweep" {
+		m["objects agent-artifacts/"], m["objects agent-images/"] = kept, kept
 	}
 }
 

@@ -51,7 +51,8 @@ var (
 // prefixes are the beginnings of the keys under which a context keeps its files. A test
 // finds the ones its sources name.
 var prefixes = map[string][]string{
-	"bench": {"agent-artifacts/", "agent-images/", "attachments/", "materials/"},
+	"bench":  {"agent-artifacts/", "agent-images/", "attachments/", "materials/"},
+	"person": {"attachments/", "materials/"}, // what people upload is bench's too; it goes with their accounts
 }
 
 // files lists what a function may do in the bucket. A read fetches; an operation that changes
@@ -66,10 +67,13 @@ func (f Function) files() []Grant {
 	case f.Changes:
 		kept, all = storing, append(all, Grant{Objects, blob.UploadPrefix, receiving})
 	}
+	var below []string
 	for _, home := range f.Homes {
-		for _, p := range prefixes[home] {
-			all = append(all, Grant{Objects, p, kept})
-		}
+		below = append(below, prefixes[home]...)
+	}
+	slices.Sort(below)
+	for _, p := range slices.Compact(below) {
+		all = append(all, Grant{Objects, p, kept})
 	}
 	return all
 }

@@ -15,6 +15,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"guildhall/pkg/blob/s3"
 )
 
 // client calls a deployment as one person or agent; redirects are not followed.
@@ -164,9 +167,40 @@ func TestFiles(t *testing.T) {
 	if got := fetched(t, agent, name(person.json(201, "POST", files, claim)), true); !bytes.Equal(got, large) {
 		t.Errorf("%d bytes came back as %d", len(large), len(got))
 	}
+	person.json(200, "POST", "/api/person/close-account", map[string]any{})
+	nobody.json(200, "POST", "/_dev/settle", map[string]any{})
+	if left, err := r.keptFiles(t); err != nil || len(left) > 0 {
+		t.Errorf("files of a closed account: %v, %v", left, err)
+	}
 	if denied := r.Denied(); len(denied) > 0 {
 		t.Errorf("roles do not allow %s", strings.Join(denied, ", "))
 	}
+}
+
+// keptFiles lists the keys of the bucket, staged uploads left out.
+func (r *Runner) keptFiles(t *testing.T) (keys []string, err error) {
+	s, err := s3.New(s3.Options{Bucket: bucketOf(r), Region: Region, BaseEndpoint: r.inside + s3Path, Now: time.Now, NewID: randomID,
+		Credentials: s3.Credentials{AccessKeyID: runnerKey, SecretAccessKey: functionSecret}})
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.List(t.Context(), "", "", 100)
+	for _, e := range p.Entries {
+		if !strings.HasPrefix(e.Key, "uploads/") {
+			keys = append(keys, e.Key)
+		}
+	}
+	return keys, err
+}
+
+// bucketOf is the bucket that functions are told of.
+func bucketOf(r *Runner) string {
+	for _, f := range r.deployment.Functions {
+		if name, ok := strings.CutPrefix(f.Env["GUILDHALL_BLOBS"], "s3://"); ok {
+			return name
+		}
+	}
+	return ""
 }
 
 // register makes an agent that listens.
