@@ -176,6 +176,46 @@ func TestWhatAStepTakes(t *testing.T) {
 	d.upload("2", "album.zip", zipOf(t, "photos/beach.png", string(png(90)))).Want(201)
 }
 
+// An archive is looked into wherever in it something lies, in the store as in the call.
+func TestALargeArchiveIsLookedIntoToItsEnd(t *testing.T) {
+	d := newShelf(t).waiting()
+	pack := func(last string) []byte {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for _, m := range []struct{ name, content string }{{"beach.png", string(png(5<<19 + 11))}, {"pier.png", string(png(1 << 20))}, {last, "echo hello\n"}} {
+			f, err := z.CreateHeader(&zip.FileHeader{Name: m.name, Method: zip.Store})
+			if err == nil {
+				_, err = io.WriteString(f, m.content)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	if r := d.upload("2", "a.zip", pack("words.sh")).Refused(422, "type_not_allowed"); r.Str("member") != "words.sh" {
+		t.Errorf("%s", r.Body)
+	}
+	d.json("2", fields{"upload_id": d.announce("2", "a.zip", pack("words.sh"))}).Refused(422, "type_not_allowed")
+	d.upload("2", "a.zip", pack("words.txt")).Want(201)
+	d.json("2", fields{"upload_id": d.announce("2", "a.zip", pack("words.txt"))}).Want(201)
+}
+
+func TestTwoFaultsAtOnce(t *testing.T) {
+	d := newShelf(t).waiting(asking("Send photos", "PROVIDE", "short_answer"), asking("Send more", "PROVIDE", "file_upload"), asking("See the album", "APPROVE", "review_approve"))
+	program := []byte("MZ\x90\x00")
+	d.upload("9", "a.exe", program).Refused(404, "not found")
+	d.upload("3", "a.exe", program).Refused(409, "step_not_waiting") // what the step is comes before what the file is
+	d.send("2", program, "image/png").Refused(415, "unsupported_media_type")
+	d.Run("bench", func(c *op.Call) error { return wants.Spend(c, d.target, wants.MaxFileBytes) })
+	d.upload("2", "a.exe", program).Refused(422, "type_not_allowed") // and what the file is before its weight
+	d.upload("2", "a.png", png(delivery.MaxFile+1)).Refused(413, "file_too_large")
+	d.upload("2", "a.png", png(9)).Refused(413, "target_budget_exceeded")
+}
+
 func TestLimitsOfAStep(t *testing.T) {
 	d := newShelf(t).waiting()
 	over := png(delivery.MaxFile + 1)
