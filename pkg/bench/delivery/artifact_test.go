@@ -200,6 +200,21 @@ func TestArtifactsOfTheSameMomentNeverPassTheBudget(t *testing.T) {
 	d.attach("over.txt", []byte("1")).Refused(413, "target_budget_exceeded")
 }
 
+// TestAFilesOwnNameIsShownPlainly: no folders, nothing that prints nothing or turns the rest
+// around, and no more than fits.
+func TestAFilesOwnNameIsShownPlainly(t *testing.T) {
+	d := newShelf(t).deal(reviewed()...)
+	for sent, want := range map[string]string{"../../a.txt": "a.txt", `C:\x\b.txt`: "b.txt", "gpj.\u202eexe.txt": "gpj.exe.txt", "a\u200bb.txt": "ab.txt",
+		strings.Repeat("n", 90) + ".txt": strings.Repeat("n", 80)} {
+		if r := d.attach(sent, []byte("x")).Want(201); r.Str("filename") != want || r.Str("title") != want {
+			t.Errorf("%q is shown as %s", sent, r.Body)
+		}
+	}
+	if r := d.attach("\u200b", []byte("x")).Want(201); r.Str("filename") == "" || r.Str("title") == "" {
+		t.Errorf("a file without a name: %s", r.Body)
+	}
+}
+
 func TestAStagedArtifact(t *testing.T) {
 	w := newShelf(t)
 	d := w.deal(reviewed()...)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/op/optest"
 )
@@ -37,6 +38,32 @@ func TestTheMailboxTakesPicturesAlone(t *testing.T) {
 	body, typ := form("a.png", png(9))
 	_, stranger := w.maker()
 	w.Do(delivery.PutImage, optest.Req{Token: stranger, Path: d.at(""), Type: typ, Stream: bytes.NewReader(body)}).Refused(404, "not found")
+}
+
+func TestAStagedImage(t *testing.T) {
+	w := newShelf(t)
+	d := w.deal(reviewed()...)
+	ask := func(body string) optest.Res {
+		t.Helper()
+		return d.bring(delivery.PutImage, []byte(body), "application/json")
+	}
+	content := string(png(40))
+	announce := `{"filename":"a.png","content_type":"image/png","size_bytes":40,"sha256":"` + sumOf(content) + `"}`
+	upload := ask(announce).Want(200).Str("upload_id")
+	w.put(upload, content)
+	if r := ask(`{"upload_id":"` + upload + `"}`).Want(201); r.Str("content_type") != "image/png" || r.Num("target_usage_bytes") != 40 {
+		t.Errorf("%s", r.Body)
+	}
+	upload = ask(announce).Want(200).Str("upload_id")
+	d.answerEnd()
+	w.put(upload, content)
+	ask(`{"upload_id":"`+upload+`"}`).Refused(404, "not found") // the deal ended meanwhile
+}
+
+// answerEnd ends the deal by its person.
+func (d *parties) answerEnd() {
+	d.t.Helper()
+	d.Do(deals.EndDeal, optest.Req{Token: d.person, Path: d.at(""), Body: fields{"reason": "Enough."}}).Want(200)
 }
 
 func TestAnImageIsItsPersonsAlone(t *testing.T) {

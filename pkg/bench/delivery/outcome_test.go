@@ -12,6 +12,8 @@ import (
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/op/optest"
+	"guildhall/pkg/table"
+	"guildhall/pkg/table/faulty"
 )
 
 // choosing is a step with two tiles.
@@ -221,6 +223,46 @@ func TestTheTilesAreTheDelivery(t *testing.T) {
 	if r.Str("step.har_blocks.0.config.options.0.label") != "Old Mill" || r.Str("step.cards.0.outcome.options.2.label") != "Third" {
 		t.Errorf("the tiles of this round: %s", r.Body)
 	}
+}
+
+// TestAControlForSeveralNeedsAsManyTiles as its bid did (REJ-25).
+func TestAControlForSeveralNeedsAsManyTiles(t *testing.T) {
+	many := asking("Pick halls", "CHOOSE", "multiple_choice")
+	many["har_blocks"].([]fields)[0]["config"] = fields{"options": []fields{{"label": "A"}, {"label": "B"}, {"label": "C"}}}
+	d := newShelf(t).deal(append([]fields{many}, reviewed()[1:]...)...)
+	d.pulses()
+	tiles := []fields{{"label": "One"}, {"label": "Two"}, {"label": "Three"}}
+	d.outcome(fields{"note": "x", "options": tiles[:2]}).Refused(422, "options_invalid")
+	d.outcome(fields{"note": "x", "options": tiles}).Want(201)
+}
+
+// TestAFilingThatIsNotCommittedLeavesNothing: the store fails at the commit.
+func TestAFilingThatIsNotCommittedLeavesNothing(t *testing.T) {
+	var f *faulty.Store
+	w := newShelf(t, optest.WithStore(func(s table.Store) table.Store { f = faulty.Wrap(s); return f }))
+	d := w.deal(reviewed()...)
+	body, typ := form("a.png", png(9))
+	conflict := func() {
+		t.Helper()
+		if _, err := f.Inject(faulty.Fault{Mode: faulty.Conflict, Times: 6}); err != nil { // as often as the engine tries
+			t.Fatal(err)
+		}
+	}
+	conflict()
+	if r := d.bring(delivery.FileArtifact, body, typ); r.Status != 503 {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	conflict()
+	if r := d.outcome(fields{"hold": true, "url": tunnel}); r.Status != 503 {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	if q := w.cases(w.desk()); q.At("cases.0") != nil {
+		t.Errorf("%s", q.Body)
+	}
+	if c := d.current(); c.At("current_step.outcomes.0") != nil || d.used() != 0 {
+		t.Errorf("%d bytes are used: %s", d.used(), c.Body)
+	}
+	d.outcome(fields{"hold": true, "url": tunnel}).Refused(422, "link_held")
 }
 
 // TestEachRoundIsAVersion: what was filed stays, and the newest hand-over says what changed.
