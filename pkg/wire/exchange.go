@@ -93,6 +93,10 @@ type Exchange struct {
 }
 
 // sender is the address mail comes from where nothing else is set.
+// bodyTime is how much longer than a decision a file may take on its way into this process:
+// 200 MB over a slow line.
+const bodyTime = 15 * time.Minute
+
 const sender = "Guildhall <guildhall@localhost.localdomain>"
 
 // Open puts an exchange together.
@@ -235,7 +239,7 @@ func (x *Exchange) ports(ctx context.Context, t op.Touch) context.Context {
 // Handler serves everything: the operations, uploads, and what their siblings add.
 func (x *Exchange) Handler() http.Handler {
 	mux := http.NewServeMux()
-	opt := rest.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now, Fallback: x.pages()}
+	opt := rest.Options{BaseURL: x.BaseURL, Log: x.Log, Clock: time.Now, BodyTime: bodyTime, Fallback: x.pages()}
 	if x.Measure {
 		opt.Tally = tally
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"guildhall/pkg/edge/rest"
 	"guildhall/pkg/op"
@@ -49,6 +50,34 @@ func TestALongFileIsToldOfTheUploadAddress(t *testing.T) {
 		rest.Handler(e, ops, rest.Options{DirectBytes: c.direct}).ServeHTTP(w, r)
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%s: %d %s, want %d %s", name, w.Code, w.Body, c.status, c.want)
+		}
+	}
+}
+
+// A file may take longer than a decision, where the way to the operation lets it.
+func TestAFileHasTimeOfItsOwn(t *testing.T) {
+	var ends time.Time
+	note := func(c *op.Call, in streamIn) (streamOut, error) {
+		ends, _ = c.Deadline()
+		n, err := io.Copy(io.Discard, in.Body)
+		return streamOut{n}, err
+	}
+	plain := func(c *op.Call, _ empty) (empty, error) {
+		ends, _ = c.Deadline()
+		return empty{}, nil
+	}
+	ops := []*op.Operation{op.Declare(meta(op.Meta{Method: "POST", Path: "/api/file"}), note), op.Declare(meta(op.Meta{Method: "POST", Path: "/api/plain"}), plain)}
+	for _, c := range []struct {
+		path, body string
+		more       time.Duration
+		long       bool
+	}{{"/api/file", "x", time.Hour, true}, {"/api/file", "x", 0, false}, {"/api/plain", "{}", time.Hour, false}} {
+		r := httptest.NewRequest(http.MethodPost, c.path, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		rest.Handler(newEngine(), ops, rest.Options{BodyTime: c.more}).ServeHTTP(w, r)
+		if long := time.Until(ends) > 30*time.Minute; w.Code != 200 || long != c.long {
+			t.Errorf("%+v: %d %s, until %v", c, w.Code, w.Body, ends)
 		}
 	}
 }

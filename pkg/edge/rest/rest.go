@@ -44,6 +44,9 @@ type Options struct {
 	// where the way to it carries no more; longer ones are told to use an upload address
 	// (surface.md 7). 0 leaves it to the operation.
 	DirectBytes int64
+	// BodyTime is added to an operation's deadline where its body comes as a stream: a file
+	// may take longer than a decision. 0 where the way itself ends sooner.
+	BodyTime time.Duration
 	// Fallback serves what no operation claims: pages, static files, other doors. Nil
 	// answers 404. It never sees paths below APIPrefix.
 	Fallback http.Handler
@@ -139,7 +142,7 @@ func (c *exchange) unknown() {
 func (c *exchange) run(values []string) {
 	o := c.route.op
 	c.name = o.ID
-	ctx, cancel := context.WithTimeout(c.r.Context(), o.Timeout)
+	ctx, cancel := context.WithTimeout(c.r.Context(), c.allowance())
 	defer cancel()
 	if c.h.opt.Tally != nil {
 		ctx, c.tally = c.h.opt.Tally(ctx)
@@ -150,6 +153,14 @@ func (c *exchange) run(values []string) {
 		return
 	}
 	c.answer(c.h.engine.Do(ctx, o, req))
+}
+
+// allowance is how long the call may last.
+func (c *exchange) allowance() time.Duration {
+	if o := c.route.op; !o.Streamed(c.header("Content-Type")) {
+		return o.Timeout
+	}
+	return c.route.op.Timeout + c.h.opt.BodyTime
 }
 
 // refuse answers a refusal of the edge itself, in the envelope of the operations.
