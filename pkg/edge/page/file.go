@@ -42,7 +42,7 @@ func (p *Page) readFile(w http.ResponseWriter, r *http.Request, boundary string)
 			return nil, nil, errForm
 		case part.FormName() == FieldFile && part.FileName() != "":
 			v, err := parse(fields.Encode())
-			return v, &File{Name: part.FileName(), body: limited{part}}, err
+			return v, &File{Name: browserQuotes.Replace(part.FileName()), body: limited{part}}, err
 		}
 		b, err := io.ReadAll(io.LimitReader(part, left+1))
 		if left -= int64(len(b)); err != nil || left < 0 {
@@ -52,6 +52,10 @@ func (p *Page) readFile(w http.ResponseWriter, r *http.Request, boundary string)
 	}
 	return nil, nil, errLarge
 }
+
+// browserQuotes undoes what browsers do to a quotation mark in a file's name; line ends,
+// which they write alike, no name needs.
+var browserQuotes = strings.NewReplacer("%22", `"`)
 
 // limited words the end of a body that is longer than the page takes.
 type limited struct{ io.Reader }
