@@ -86,7 +86,8 @@ var Update = op.Declare(op.Meta{
 }, update)
 
 // ZoneChanged is the kind of the timer by which a new time zone tells the group whose
-// mornings are the person's to time them anew. Its subject is the person's id, a # and an id of the change.
+// mornings are the person's to time them anew, and a closed account that there are none any
+// more. Its subject is the person's id, a # and an id of the change.
 const ZoneChanged = "person.zone-changed"
 
 // mornings is the group whose clocks follow the person's mornings.
@@ -196,6 +197,7 @@ func closeAccount(c *op.Call, _ NoInput) (SignInOut, error) {
 	}
 	c.Delete(EmailKey(p.Email))
 	c.Effect(EffectClosed, p.ID, nil)
+	c.ArmIn(mornings, ZoneChanged, p.ID+"#"+c.NewID(), c.Now)
 	return SignInOut{}, Session.Revoke(c, p.ID)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/deals/path"
@@ -102,7 +103,23 @@ func Schedule(c *op.Call, d *path.Deal) (*drip.Schedule, []int, error) {
 	if s.Status == drip.Filed && d.Status == path.Ended {
 		overtaken(d, &s, p.Timezone)
 	}
-	return &s, s.Settle(c.Now, p.Timezone, p.ZoneSince), nil
+	if s.Status == drip.Filed {
+		s.Zone = p.Timezone // the one to come, for showing
+	}
+	return &s, Settle(&s, &p, c.Now), nil
+}
+
+// Settle makes true of a timed delivery what fell due up to now for its person, and returns
+// the days that are new. For who closed the account nothing falls due any more.
+func Settle(s *drip.Schedule, p *account.Person, now time.Time) (days []int) {
+	if p.ClosedAt.IsZero() {
+		return s.Settle(now, p.Timezone, p.ZoneSince)
+	}
+	days = s.Settle(p.ClosedAt, p.Timezone, p.ZoneSince)
+	if s.Live() {
+		_ = s.Stop(p.ClosedAt) // refused only for what is not live
+	}
+	return days
 }
 
 // overtaken makes true of a filed timed delivery what the end of its deal means, before it is

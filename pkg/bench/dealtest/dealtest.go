@@ -14,6 +14,7 @@ import (
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/closing"
 	"guildhall/pkg/bench/deals"
+	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/rulebook"
@@ -50,7 +51,7 @@ func (p *Postbox) Send(_ context.Context, m mail.Mail) error { p.Sent = append(p
 // New makes an exchange with every clock and side effect of bids, deals and stewards.
 func New(t testing.TB, opts ...optest.Option) *Hall {
 	w := &Hall{Mails: &Postbox{}}
-	timers := append(append(append([]op.TimerKind{}, deals.Timers...), append(money.Timers, steward.Timers...)...), bids.Timers...)
+	timers := slices.Concat(deals.Timers, money.Timers, steward.Timers, bids.Timers, delivery.Timers)
 	effects := slices.Concat(deals.Effects, money.Effects, outbox.Effects, closing.Effects)
 	var err error
 	w.Bank, err = simulated.New(simulated.Options{Clock: func() time.Time { return w.Now() }, BaseURL: "http://guildhall.test", WebhookSecret: HookSecret})

@@ -147,7 +147,8 @@ func change(c *op.Call, in OfDaily, do func(*drip.Schedule) error) (DailyOut, er
 	if err := do(&s); err != nil {
 		return DailyOut{}, err
 	}
-	return view(c, d, &s), saved(c, &s)
+	saved(c, &s)
+	return view(c, d, &s), nil
 }
 
 // Pause holds the days back until they are resumed.

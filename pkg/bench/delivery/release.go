@@ -45,20 +45,17 @@ func release(c *op.Call, t op.Fired) error {
 	if err != nil {
 		return err
 	}
-	if !p.ClosedAt.IsZero() { // nobody is there to receive anything
-		if err := s.Stop(c.Now); err != nil {
-			return err
-		}
-	}
 	if err := fallen(c, &s, &p); err != nil {
 		return err
 	}
-	return saved(c, &s)
+	saved(c, &s)
+	return nil
 }
 
-// moved looks at everything a person still receives, after its time zone changed: the next
-// piece may be due earlier now. A page at a time: its subject names the person, and the timed
-// delivery the page begins behind; what follows a # tells changes of one moment apart.
+// moved looks at everything a person still receives, after its time zone changed, for the next
+// piece may be due earlier now, or after the account was closed, which ends it. A page at a
+// time: its subject names the person, and the timed delivery the page begins behind; what
+// follows a # tells changes of one moment apart.
 func moved(c *op.Call, t op.Fired) error {
 	of, change, _ := strings.Cut(t.Subject, "#")
 	person, after := drip.Names(of)
@@ -66,20 +63,27 @@ func moved(c *op.Call, t op.Fired) error {
 	if err != nil {
 		return err
 	}
-	keys := make([]table.Key, len(ids))
-	for i := range ids {
-		keys[i] = drip.Key(ids[i])
+	keys := []table.Key{account.PersonKey(person)}
+	for _, schedule := range ids {
+		keys = append(keys, drip.Key(schedule))
 	}
 	if err := c.Fetch(keys...); err != nil {
 		return err
 	}
+	p, _, err := op.Load[account.Person](c, keys[0])
+	if err != nil {
+		return err
+	}
 	for _, schedule := range ids {
 		s, found, err := drip.Load(c, schedule)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if found {
+		case found && p.ClosedAt.IsZero():
 			s.Wake(c)
+		case found:
+			deals.Settle(&s, &p, c.Now)
+			saved(c, &s)
 		}
 	}
 	if more {
@@ -90,18 +94,20 @@ func moved(c *op.Call, t op.Fired) error {
 
 // fallen settles a timed delivery and stages what follows from each day that has fallen due:
 // its card, what announces it, the public record, and the record of a fault of ours when it
-// comes late. The caller saves it.
+// comes late. What one commit cannot hold follows with the next; only then it is announced.
+// The caller saves it.
 func fallen(c *op.Call, s *drip.Schedule, p *account.Person) error {
-	days := s.SettleSome(c.Now, p.Timezone, p.ZoneSince)
+	deals.Settle(s, p, c.Now)
+	days := s.Tell()
 	for _, n := range days {
 		if err := land(c, s, n); err != nil {
 			return err
 		}
 	}
-	if len(days) == 0 {
+	if len(days) == 0 || s.Behind > 0 {
 		return nil
 	}
-	announce(c, s, p, days)
+	announce(c, s, p)
 	if s.Status == drip.Completed {
 		return completed(c, s)
 	}
@@ -109,13 +115,12 @@ func fallen(c *op.Call, s *drip.Schedule, p *account.Person) error {
 }
 
 // saved stages a timed delivery. One that is over leaves the person's list.
-func saved(c *op.Call, s *drip.Schedule) error {
+func saved(c *op.Call, s *drip.Schedule) {
 	if !s.Live() && s.Listed != "" {
 		c.Drop(drip.LiveKey(s.PersonID, s.ID), s.Listed)
 		s.Listed = ""
 	}
 	s.Save(c)
-	return nil
 }
 
 // land puts a released day into the person's feed, stamped with its due time.
@@ -142,14 +147,14 @@ func dayPath(s *drip.Schedule, n int) string {
 }
 
 // announce sends the opted-in word of the newest day, once however many were missed.
-func announce(c *op.Call, s *drip.Schedule, p *account.Person, days []int) {
-	n := days[len(days)-1]
+func announce(c *op.Call, s *drip.Schedule, p *account.Person) {
+	n, together := len(s.Released), s.Together()
 	card, key := deals.CardOf(s, n), "drip:"+s.ID+":"+strconv.Itoa(n)
 	subject := fmt.Sprintf("Day %d: %s", n, card.Title)
 	if s.On(drip.Email) {
 		body := fmt.Sprintf("Day %d of %d from %s is in your feed.", n, len(s.Pieces), s.Handle)
-		if len(days) > 1 {
-			body += fmt.Sprintf(" So are the days before it that we had missed: %d in all.", len(days))
+		if together > 1 {
+			body += fmt.Sprintf(" So are the days before it that we had missed: %d in all.", together)
 		}
 		deals.Mail(c, p.ID, key, deals.Notice{Subject: subject, Body: body, Link: dayPath(s, n)})
 	}

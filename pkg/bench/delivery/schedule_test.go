@@ -45,7 +45,7 @@ func (p phones) Send(_ context.Context, one sms.Message) error {
 
 func newMornings(t testing.TB) *mornings {
 	m := &mornings{}
-	m.shelf = newShelf(t, optest.WithTimers(delivery.Timers...), optest.WithEffects(texts.Effects...),
+	m.shelf = newShelf(t, optest.WithEffects(texts.Effects...),
 		optest.WithPorts(func(ctx context.Context, _ op.Touch) context.Context {
 			return texts.With(outbox.With(blob.With(ctx, m.blobs), outbox.Letters{Mailer: m, From: "Guildhall <hall@guildhall.test>"}), phones{m})
 		}))

@@ -44,7 +44,7 @@ func (silent) Send(context.Context, mail.Mail) error { return nil }
 func newShelf(t testing.TB, opts ...optest.Option) *shelf {
 	w := &shelf{t: t}
 	w.blobs = memblob.New(func() time.Time { return w.Now() }, blob.Signer{BaseURL: "http://guildhall.test", Keys: [][]byte{[]byte("sixteen bytes or more")}})
-	opts = append([]optest.Option{optest.WithTimers(slices.Concat(deals.Timers, bids.Timers, wants.Timers)...),
+	opts = append([]optest.Option{optest.WithTimers(slices.Concat(deals.Timers, bids.Timers, wants.Timers, delivery.Timers)...),
 		optest.WithEffects(slices.Concat(deals.Effects, wants.Effects, outbox.Effects, closing.Effects)...),
 		optest.WithPorts(func(ctx context.Context, _ op.Touch) context.Context {
 			return outbox.With(blob.With(ctx, w.blobs), outbox.Letters{Mailer: silent{}, From: "Guildhall <hall@guildhall.test>"})

@@ -29,8 +29,8 @@ import (
 const (
 	MaxPieces = 60
 	MaxAhead  = 365 // days from the filing to the first piece
-	MaxLive   = 25  // timed deliveries of a person that one look times anew
-	MaxAtOnce = 20  // pieces that one commit releases, after a long outage
+	MaxLive   = 20  // timed deliveries of a person that one look times anew or stops
+	MaxAtOnce = 20  // released pieces that one commit tells of, after a long outage
 )
 
 // States of a timed delivery.
@@ -104,6 +104,9 @@ type Schedule struct {
 	From      morning.Date `json:"from,omitzero"`
 	NotBefore time.Time    `json:"not_before,omitzero"`
 	Released  []Day        `json:"released,omitempty"`
+	// Behind is how many of the released days have not come into the person's feed yet: after
+	// a long outage more are released than one commit can tell of.
+	Behind int `json:"behind,omitempty"`
 
 	Timer clock.Timer `json:"timer,omitzero"`
 	// Listed is the commit that wrote its row in the person's list, "" when it stands in none.
@@ -136,44 +139,51 @@ func (s *Schedule) Approve(at time.Time, zone string, channels []string, stale b
 // is due by the old one, what comes later by the new. Reads and sweeps call it alike, so that
 // a late sweep shows nothing wrong.
 func (s *Schedule) Settle(now time.Time, zone string, since time.Time) (released []int) {
-	return s.settle(now, zone, since, MaxPieces)
-}
-
-// SettleSome is Settle for a commit, which has a size: at most MaxAtOnce pieces. When more
-// are due, Next lies in the past.
-func (s *Schedule) SettleSome(now time.Time, zone string, since time.Time) (released []int) {
-	return s.settle(now, zone, since, MaxAtOnce)
-}
-
-func (s *Schedule) settle(now time.Time, zone string, since time.Time, most int) (released []int) {
 	from := len(s.Released)
 	if zone != s.Zone && !s.ApprovedAt.IsZero() {
 		if since.After(now) {
 			since = now
 		}
-		s.upTo(since, now, from+most)
-		if _, at, ok := s.Next(); !ok || at.After(since) { // nothing is left that is due by the old zone
-			s.Zone = zone
-			if s.NotBefore.Before(since) {
-				s.NotBefore = since
-			}
+		s.upTo(since, now)
+		s.Zone = zone
+		if s.NotBefore.Before(since) {
+			s.NotBefore = since
 		}
 	}
-	s.upTo(now, now, from+most)
+	s.upTo(now, now)
 	for n := from; n < len(s.Released); n++ {
 		released = append(released, n+1)
 	}
 	return released
 }
 
-// upTo releases what fell due until a moment, up to a number of pieces in all.
-func (s *Schedule) upTo(until, now time.Time, most int) {
+// Tell takes the released days that come into the person's feed next, oldest first, at most
+// MaxAtOnce: a commit has a size. While any are left, the timer goes off at once.
+func (s *Schedule) Tell() (ordinals []int) {
+	for s.Behind > 0 && len(ordinals) < MaxAtOnce {
+		ordinals = append(ordinals, len(s.Released)-s.Behind+1)
+		s.Behind--
+	}
+	return ordinals
+}
+
+// Together is how many days were released at once with the newest one.
+func (s *Schedule) Together() (n int) {
+	for i := len(s.Released) - 1; i >= 0 && s.Released[i].ReleasedAt.Equal(s.Released[len(s.Released)-1].ReleasedAt); i-- {
+		n++
+	}
+	return n
+}
+
+// upTo releases what fell due until a moment.
+func (s *Schedule) upTo(until, now time.Time) {
 	if s.Status != Delivering {
 		return
 	}
-	n := min(most, len(s.Pieces)) - len(s.Released)
+	n := len(s.Pieces) - len(s.Released)
 	for _, r := range morning.Due(morning.Zone(s.Zone), s.last(), s.NotBefore, s.From, until, n) {
 		s.Released = append(s.Released, Day{Release: r, ReleasedAt: now, Late: morning.Late(r.At, now)})
+		s.Behind++
 	}
 	if len(s.Released) == len(s.Pieces) {
 		s.Status, s.EndedAt = Completed, s.last().At
@@ -347,9 +357,12 @@ func (s *Schedule) Create(c *op.Call, pieces []Piece) {
 }
 
 // Save stages a changed timed delivery that was loaded by this call, with its one timer: at
-// the next piece, or gone.
+// the next piece, at once while the feed is behind, or gone.
 func (s *Schedule) Save(c *op.Call) {
 	_, at, ok := s.Next()
+	if s.Behind > 0 {
+		at, ok = c.Now, true
+	}
 	if t := s.Timer; !ok || !t.Set() || !t.Due.Equal(clock.Cut(at)) {
 		c.Disarm(t)
 		s.Timer = clock.Timer{}
@@ -360,13 +373,14 @@ func (s *Schedule) Save(c *op.Call) {
 	c.Put(Key(s.ID), s)
 }
 
-// Wake stages a look at a timed delivery at once.
+// Wake stages a look at a timed delivery at once. Its row is written even where no look is
+// needed, since nothing is to come or its clock goes off by itself: whoever decides about it at
+// this moment may have read what is out of date by now, and has to decide again.
 func (s *Schedule) Wake(c *op.Call) {
-	if _, _, ok := s.Next(); !ok || s.Timer.Set() && !s.Timer.Due.After(c.Now) {
-		return // nothing is to come, or its clock goes off by itself
+	if _, _, ok := s.Next(); ok && (!s.Timer.Set() || s.Timer.Due.After(c.Now)) {
+		c.Disarm(s.Timer)
+		s.Timer = c.Arm(Timer, Subject(s.ID, s.PersonID), c.Now)
 	}
-	c.Disarm(s.Timer)
-	s.Timer = c.Arm(Timer, Subject(s.ID, s.PersonID), c.Now)
 	c.Put(Key(s.ID), s)
 }
 

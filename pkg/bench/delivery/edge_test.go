@@ -1,0 +1,196 @@
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"guildhall/pkg/account"
+	"guildhall/pkg/bench/delivery"
+	"guildhall/pkg/bench/drip"
+	"guildhall/pkg/op"
+	"guildhall/pkg/op/optest"
+	"guildhall/pkg/table"
+)
+
+const aDay = 24 * time.Hour
+
+// stored is the whole table.
+func (m *mornings) stored() (all []table.Row) {
+	m.t.Helper()
+	for after, first := "", true; first || after != ""; first = false {
+		rows, next, err := m.Store.List(context.Background(), after, table.MaxPageRows)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		all, after = append(all, rows...), next
+	}
+	return all
+}
+
+// approved is a deal whose timed delivery has begun, for a person of a zone and a House.
+func (m *mornings) approved(zone string, n int, channels ...string) *parties {
+	m.t.Helper()
+	d := m.ready(zone)
+	m.Do(account.Update, optest.Req{Token: d.person, Body: fields{"phone": "+15551234567", "house": fields{"house": "House of Oak", "value": "care"}}}).Want(200)
+	d.schedule(fields{"pieces": pieces(n)}).Want(201)
+	d.answer("4", "approve", "score", 9, "channels", append([]string{}, channels...)).Want(200)
+	return d
+}
+
+// feedOf are the released days of a person's feed, oldest first, read to its end.
+func (d *parties) wholeFeed() (titles []string) {
+	d.t.Helper()
+	for _, r := range (&mornings{shelf: d.shelf}).stored() {
+		if strings.HasPrefix(r.PK, "bench.PERSON#"+d.personID) && strings.Contains(string(r.Data), `"kind":"delivery.released"`) {
+			var n struct{ Subject string }
+			if err := op.Decode(r.Data, &n); err != nil {
+				d.t.Fatal(err)
+			}
+			titles = append(titles, n.Subject)
+		}
+	}
+	return titles
+}
+
+func titles(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("Morning %d", i+1))
+	}
+	return all
+}
+
+// announced are the subjects of the mails about days.
+func (m *mornings) announced() (subjects []string) {
+	for _, one := range m.mails {
+		if strings.HasPrefix(one.Subject, "Day ") {
+			subjects = append(subjects, one.Subject)
+		}
+	}
+	return subjects
+}
+
+// TestWhatHasFallenDueStaysReleasedWhateverThePersonDoesBeforeTheSweep: seven weeks without a
+// sweep are more than one commit can tell of, and every reader has seen them land.
+func TestWhatHasFallenDueStaysReleasedWhateverThePersonDoesBeforeTheSweep(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		for name, act := range map[string]func(*parties) optest.Res{
+			"pause":    func(d *parties) optest.Res { return d.say(delivery.Pause, fields{}) },
+			"stop":     func(d *parties) optest.Res { return d.say(delivery.Stop, fields{}) },
+			"channels": func(d *parties) optest.Res { return d.say(delivery.SetChannels, fields{"channels": []string{"email"}}) },
+			"share":    func(d *parties) optest.Res { return d.day(delivery.Share, "49") },
+		} {
+			m := newMornings(t)
+			d, skip := (*parties)(nil), 49*aDay
+			if silent { // even the approval by silence was seen by no sweep
+				d, skip = m.ready("UTC"), skip+14*aDay
+				m.Do(account.Update, optest.Req{Token: d.person, Body: fields{"house": fields{"house": "House of Oak", "value": "care"}}}).Want(200)
+				d.schedule(fields{"pieces": pieces(60)}).Want(201)
+			} else {
+				d = m.approved("UTC", 60)
+			}
+			m.Skip(skip)
+			if n := d.daily().Num("released_count"); n != 49 {
+				t.Fatalf("%s: %v days are out before", name, n)
+			}
+			act(d).Want(200)
+			if n := d.daily().Num("released_count"); n != 49 {
+				t.Errorf("%s took days back: %v are out", name, n)
+			}
+			d.day(delivery.ReadDay, "49").Want(200)
+			m.Settle()
+			if got := d.wholeFeed(); !slices.Equal(got, titles(49)) {
+				t.Errorf("%s: the feed has %d days: %v", name, len(got), got)
+			}
+			m.Advance(aDay)
+			want := map[string]int{"pause": 49, "stop": 49, "channels": 50, "share": 50}[name]
+			if got := d.wholeFeed(); !slices.Equal(got, titles(want)) {
+				t.Errorf("%s: a day later the feed has %d days, want %d", name, len(got), want)
+			}
+		}
+	}
+}
+
+func TestOneCatchingUpIsAnnouncedOnceHoweverLongItTook(t *testing.T) {
+	m := newMornings(t)
+	d := m.approved("UTC", 60, "email", "text")
+	m.Skip(50 * aDay)
+	m.Settle()
+	if got := m.announced(); !slices.Equal(got, []string{"Day 50: Morning 50"}) || len(m.texts) != 1 {
+		t.Errorf("%v, %d texts", got, len(m.texts))
+	}
+	for _, one := range m.mails {
+		if strings.HasPrefix(one.Subject, "Day ") && !strings.Contains(one.Text, "50 in all") {
+			t.Error(one.Text)
+		}
+	}
+	if got := d.wholeFeed(); !slices.Equal(got, titles(50)) {
+		t.Errorf("%v", got)
+	}
+	late, _, err := audited(m)
+	if err != nil || len(late) != 50 {
+		t.Errorf("%d of 50 late days on record (%v)", len(late), err)
+	}
+}
+
+// TestAnAccountThatIsClosedReceivesNothingMore from the moment it is closed, for every reader,
+// and nothing of its deliveries waits for anything afterwards.
+func TestAnAccountThatIsClosedReceivesNothingMore(t *testing.T) {
+	for _, paused := range []bool{false, true} {
+		m := newMornings(t)
+		d := m.approved("UTC", 5, "email")
+		m.Advance(aDay)
+		if paused {
+			d.say(delivery.Pause, fields{}).Want(200)
+		}
+		m.Do(account.CloseAccount, optest.Req{Token: d.person, Body: fields{}}).Want(200)
+		m.Skip(3 * aDay)
+		if s := d.current(); s.Str("schedule.status") != "stopped" || s.Num("schedule.released_count") != 1 {
+			t.Errorf("paused %v, before any sweep: %v", paused, s.At("schedule"))
+		}
+		m.Settle()
+		m.Advance(5 * aDay)
+		if s := d.current(); s.Str("schedule.status") != "stopped" || s.Num("schedule.released_count") != 1 {
+			t.Errorf("paused %v: %v", paused, s.At("schedule"))
+		}
+		for _, r := range m.stored() {
+			if strings.HasPrefix(r.SK, "DRIP#") || strings.Contains(r.SK, drip.Timer) {
+				t.Errorf("paused %v: %v is left", paused, r.Key)
+			}
+		}
+	}
+}
+
+// TestANewZoneReachesWhoeverDecidesAtThatMoment: a release or a resumption that read the old
+// zone must not be the last word on the next morning.
+func TestANewZoneReachesWhoeverDecidesAtThatMoment(t *testing.T) {
+	m := newMornings(t)
+	due, paused := m.approved("America/Los_Angeles", 3), m.approved("America/Los_Angeles", 3)
+	paused.say(delivery.Pause, fields{}).Want(200)
+	m.Skip(aDay) // the morning is due, and no sweep was there
+	version := func(d *parties) (v string) {
+		for _, r := range m.stored() {
+			if strings.HasPrefix(r.PK, "bench.DRIP#") && r.SK == "ROOT" && strings.Contains(string(r.Data), d.id) {
+				v = r.Version
+			}
+		}
+		return v
+	}
+	for _, d := range []*parties{due, paused} {
+		before := version(d)
+		m.Run("bench", func(c *op.Call) error {
+			for _, k := range delivery.Timers {
+				if k.Kind == account.ZoneChanged {
+					return k.Fire(c, op.Fired{Kind: k.Kind, Subject: d.personID + "#1", Due: c.Now})
+				}
+			}
+			return nil
+		})
+		if version(d) == before {
+			t.Errorf("whoever read %s before would come through", before)
+		}
+	}
+}
