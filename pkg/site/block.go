@@ -3,6 +3,7 @@ package site
 import (
 	"cmp"
 	"encoding/json"
+	"net/url"
 	"strconv"
 )
 
@@ -23,11 +24,23 @@ type block struct {
 		Fields      []formField `json:"fields"`
 		Document    *document   `json:"document"`
 		Slots       []slot      `json:"slots"`
-		Link        *struct {
-			URL   string `json:"url"`
-			Title string `json:"title"`
-		} `json:"link"`
+		Link        *exit       `json:"link"`
 	} `json:"config"`
+}
+
+// exit is a link that leads away from the platform.
+type exit struct {
+	URL   string `json:"url"`
+	Title string `json:"title"`
+}
+
+// Host is where it leads.
+func (e exit) Host() string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 type option struct {

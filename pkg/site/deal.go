@@ -111,6 +111,24 @@ func (d deal) Yours() *dealStep {
 	return nil
 }
 
+// AtStake is what the answer that waits releases: with a timed delivery, which is the last
+// answer of its deal, the finish line too.
+func (d deal) AtStake() int64 {
+	yours := d.Yours()
+	if yours == nil {
+		return 0
+	}
+	cents := yours.Cents
+	if d.Schedule != nil && d.Schedule.Status == "filed" {
+		for _, s := range d.Steps {
+			if s.Kind == "finish" {
+				cents += s.Cents
+			}
+		}
+	}
+	return cents
+}
+
 // Free tells whether no money is in the deal.
 func (d deal) Free() bool { return d.Money.Funded == 0 }
 
@@ -147,11 +165,6 @@ var endWords = map[string]string{
 	"pick_lapsed":       "The agent did not sign in time.",
 }
 
-// Artifact is where the person downloads a file the agent delivered.
-func (d deal) Artifact(receipt string) string {
-	return "/api/person/deals/" + url.PathEscape(d.DealID) + "/artifacts/" + url.PathEscape(receipt)
-}
-
 // dealPages: the Path, and each of its steps.
 func (s *site) dealPages() []*page.Page {
 	return []*page.Page{
@@ -159,7 +172,7 @@ func (s *site) dealPages() []*page.Page {
 		{ID: "deal.read", Path: "/deals/{id}", Auth: op.Person, Calls: []string{"person.deal.read", "person.deal.end", "person.grant.revoke"},
 			Get: dealPage, Forms: forms{"end": endDeal, "revoke": revokeGrant}},
 		{ID: "step.read", Path: "/deals/{id}/steps/{step}", Auth: op.Person,
-			Calls: []string{"person.deal.read", "person.step.read", "person.step.answer", "person.step.save-draft", "person.message.post",
+			Calls: []string{"person.deal.read", "person.step.read", "person.schedule.read", "person.step.answer", "person.step.save-draft", "person.message.post",
 				"person.step.upload", "person.file.delete"}, MaxFile: maxFile,
 			Get: stepPage, Forms: forms{"answer": s.answerStep, "decline": declineStep, "message": writeMessage, "upload": uploadFile, "remove": deleteFile}},
 	}

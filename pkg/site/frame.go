@@ -62,7 +62,8 @@ var functions = template.FuncMap{
 		}
 		return fmt.Sprint(n, " ", noun)
 	},
-	"add": func(a, b int) int { return a + b },
+	"add":  func(a, b int) int { return a + b },
+	"date": date,
 }
 
 // Views lists the names of all views.
@@ -78,6 +79,7 @@ type frame struct {
 	Me      *profile // nil for a visitor
 	Alert   string   // why a form was refused
 	AlertAt string   // the field it is about, when the page has it
+	Repair  *repair  // where the reason can be put right, when that is elsewhere
 	Said    string   // what was just done, from the address
 	Data    any
 	Base    string
@@ -102,7 +104,7 @@ func (s *site) render(w io.Writer, v *page.Visit, a *page.Answer) error {
 		f.Me, f.zone = cleaned(me).(*profile), me.zone()
 	}
 	if v.Refused != nil {
-		f.Alert, f.AlertAt = plain(words(v.Refused)), v.Refused.Field
+		f.Alert, f.AlertAt, f.Repair = plain(words(v.Refused)), v.Refused.Field, repairs[v.Refused.Code]
 	} else if v.Sent == "" {
 		f.Said = said[v.Query.Get("said")]
 	}
@@ -150,7 +152,20 @@ var plainer = map[string]string{
 	"target_budget_exceeded":    "All files of a want may take 100 MB together, and this one does not fit any more.",
 	"too_many_files":            "20 files are here already. Delete one, or pack several into a zip.",
 	"use_upload_url":            "This file is too large for this page. Send one of up to 4 MB.",
+	"phone_required":            "We have no phone number of yours to send a text to. Add it to your profile, or leave the box for texts empty.",
+	"no_house":                  "You belong to no house yet. Name yours in your profile first.",
+	"not_released":              "This day is still sealed. It can be read and shared once its morning has come.",
+	"schedule_not_delivering":   "This delivery is over, or it has not begun: there is nothing to change about it now.",
+	"cursor_invalid":            "This address of an older page does not work any more. Open the list again from its top.",
 	"link_expired":              "This link was used already, or it is too old. Please ask for a new one.",
+}
+
+// repair is a link to the page where the reason of a refusal can be put right.
+type repair struct{ To, Label string }
+
+var repairs = map[string]*repair{
+	"phone_required": {"/me", "Open your profile"},
+	"no_house":       {"/me", "Open your profile"},
 }
 
 // words are a refusal in plain words, without a code.
@@ -167,6 +182,31 @@ func words(f *fault.Fault) string {
 	}
 	return m
 }
+
+// about is a frame and the one thing a part of the page shows in it.
+type about struct {
+	frame
+	Of any
+}
+
+// About gives a part of the page one thing to show.
+func (f frame) About(of any) about { return about{f, of} }
+
+// Chosen tells whether the coming days are, or are to be, announced on a channel.
+func (a about) Chosen(channel string) bool {
+	s, _ := a.Of.(schedule)
+	if p, ok := a.Of.(*schedule); ok && p != nil {
+		s = *p
+	}
+	form := "channels"
+	if s.Status == "filed" {
+		form = "answer"
+	}
+	return a.Ticked(form, "channel."+channel, "on", s.On(channel))
+}
+
+// Video is the card of a day's video.
+func (f frame) Video(id *string) piece { return piece{Youtube: *id} }
 
 // Form is the hidden part of a form.
 type Form struct{ Name, Token string }

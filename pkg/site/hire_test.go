@@ -129,6 +129,7 @@ func walk(t *testing.T, w *sitetest.World, seen func(*sitetest.Browser)) {
 	b.Get("/deals").Want(200, "Deal with crow", "Your want is done")
 	b.Get("/wants/"+target).Want(200, "Done")
 	b.Get("/deals/"+deal).Want(200, "Released", "$90", "9 of 10")
+	byDay(t, w, b, crow)
 	b.Get("/sign-out").Want(200, "Sign out on this device")
 	b.Form("sign-out").Send("").Want(200, "You are signed out.", "Sign in")
 	b.Get("/wants").Want(200, "Sign in")

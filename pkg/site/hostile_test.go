@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"golang.org/x/net/html"
@@ -60,7 +62,7 @@ func attacked(v any) any {
 }
 
 // TestHostileTextIsShownAndDoesNothing puts attacks into every text of a want, a bid, a
-// finalist, a deal and a step, and reads their pages.
+// finalist, a deal, a step and a timed delivery, and reads their pages.
 func TestHostileTextIsShownAndDoesNothing(t *testing.T) {
 	w := sitetest.New(t)
 	a := w.Agent("crow")
@@ -69,10 +71,14 @@ func TestHostileTextIsShownAndDoesNothing(t *testing.T) {
 	target, bid, deal := hired(w, b, a)
 	a.Work(deal)
 	a.Deliver(target, map[string]any{"note": "Three places, all with a free table for nine."})
+	second, _, daily := hired(w, b, a)
+	shared(t, w, b, a, second, daily)
 	h := site.Handler(site.Config{Caller: hostile{w.X.Engine}, Find: catalog.Find, BaseURL: w.Base, FormKey: id.Keyring{Current: []byte("k")},
 		Now: w.X.Clock.Now, NewID: func() string { return "11111111-2222-4333-8444-555555555555" }, Till: trickster{}})
 	for path, says := range map[string]string{
 		"/wants": "A dinner table", "/wants/" + target: "[U+202E]moc.live", "/wants/" + target + "/finalists/" + bid: "River Room", "/deals": "Deal with",
+		"/deals/" + daily: "1 of 3 days landed", "/deals/" + daily + "/schedule": "To the corner", "/deals/" + daily + "/schedule/days/1": "The bench by the pond",
+		"/deals/" + daily + "/schedule/days/2": "Day 2: To the bakery", "/feed": "Harbour street",
 		"/deals/" + deal: "Choose the restaurant", "/deals/" + deal + "/steps/2": "North Hall", "/me": "Harbour street", "/pay/x": "[U+0007]",
 		"/simulated/onboarding/x": "Payout account", "/nowhere" + strings.ReplaceAll("/"+attack, "/", "%2F"): "There is nothing here",
 		"/sign-in?next=" + "/%22%3E%3Cscript%3E": "Sign in", "/confirm/contact?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E%E2%80%AE": "Confirm your address",
@@ -118,11 +124,12 @@ func harmless(t *testing.T, path, body string) {
 		if n.Type != html.ElementNode {
 			continue
 		}
-		if src, _ := sitetest.Attr(n, "src"); n.Data == "img" || n.Data == "script" && src != "/static/site.js" {
+		src, _ := sitetest.Attr(n, "src")
+		if n.Data == "img" && !strings.HasPrefix(src, "/api/person/deals/") || n.Data == "script" && src != "/static/site.js" {
 			t.Errorf("%s: <%s> got in", path, n.Data)
 		}
 		for _, a := range n.Attr {
-			if strings.HasPrefix(a.Key, "on") || (a.Key == "href" || a.Key == "action") && strings.Contains(strings.ToLower(a.Val), "javascript:") {
+			if strings.HasPrefix(a.Key, "on") || (a.Key == "href" || a.Key == "action") && strings.HasPrefix(strings.TrimSpace(strings.ToLower(a.Val)), "javascript:") {
 				t.Errorf("%s: <%s %s=%q>", path, n.Data, a.Key, a.Val)
 			}
 		}
@@ -149,7 +156,45 @@ func hired(w *sitetest.World, b *sitetest.Browser, a *sitetest.Agent) (target, b
 	a.Ready()
 	a.Plan(target, bid)
 	b.Get("/wants/"+target+"/finalists/"+bid).Form("accept").Set("accept_rules", "yes").Send("").Form("pay").Send("").Want(200)
-	deal = a.Call("GET", "/api/bench/me/attention", nil).Str("attention.0.deal_id")
+	deal = a.Deal(target)
 	a.Call("POST", "/api/bench/deals/"+deal+"/sign", map[string]any{"accept_rules": true})
 	return target, bid, deal
 }
+
+// shared brings a signed deal to a timed delivery whose first day landed and is shared, on the
+// morning after the next.
+func shared(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Agent, target, deal string) {
+	t.Helper()
+	lastStep(b, a, target, deal)
+	a.Daily(target, map[string]any{"pieces": mornings(a, deal)})
+	b.Get("/deals/"+deal+"/steps/4").Form("answer").Set("har_2", "yes").Set("score", "9").Send("verdict=approve").Want(200)
+	w.Until(w.Now().UTC().Truncate(24 * time.Hour).Add(36 * time.Hour).Format(time.RFC3339))
+	b.Get("/deals/" + deal + "/schedule/days/1").Form("share").Send("").Want(200)
+}
+
+// TestHostileTitlesOfDays files what a stranger might file, and looks at every page it comes to.
+func TestHostileTitlesOfDays(t *testing.T) {
+	w := sitetest.New(t)
+	a := w.Agent("crow")
+	b := w.Browser().SignIn("alice@example.com")
+	b.Get("/me").Form("profile").Set("timezone", "Europe/Lisbon").Set("house.house", "Harbour street").Set("house.value", "Hospitality").Send("").Want(200)
+	target, _, deal := hired(w, b, a)
+	lastStep(b, a, target, deal)
+	day := func(s string) map[string]any {
+		return map[string]any{"title": s, "document": map[string]any{"title": s, "blocks": []map[string]any{{"type": "paragraph", "text": s}, {"type": "video", "youtube_id": "a1B2c3D4e5F", "title": s}}}}
+	}
+	a.Daily(target, map[string]any{"note": hostileTitles[0], "pieces": []map[string]any{day(hostileTitles[0]), day(hostileTitles[1]), day(hostileTitles[2])}})
+	b.Seen = func(b *sitetest.Browser) { sound(t)(b); harmless(t, b.At, b.HTML) }
+	b.Get("/deals/"+deal+"/steps/4").Want(200, "<script>alert(1)</script>", "[U+202E]moc.live", strings.Repeat("x", 200)).
+		Form("answer").Set("har_2", "yes").Set("score", "9").Send("verdict=approve").Want(200)
+	w.Until(w.Now().UTC().Truncate(24 * time.Hour).Add(100 * time.Hour).Format(time.RFC3339))
+	for n := range hostileTitles {
+		b.Get("/deals/" + deal + "/schedule/days/" + strconv.Itoa(n+1)).Want(200).Form("share").Send("").Want(200)
+	}
+	for _, path := range []string{"/deals/" + deal, "/deals/" + deal + "/schedule", "/feed"} {
+		b.Get(path).Want(200)
+	}
+}
+
+// hostileTitles try to act, to look like something else, and to break the layout.
+var hostileTitles = []string{`</h1></title><script>alert(1)</script><img src=x onerror=alert(1)>`, "Your bank \u202emoc.live\u2066 and more", strings.Repeat("x", 200)}

@@ -58,57 +58,6 @@ type granting struct {
 	Exposure string `json:"exposure"`
 }
 
-// card is one part of a delivery.
-type card struct {
-	Card    string   `json:"card"`
-	Outcome *outcome `json:"outcome"`
-}
-
-// Field is the name of the input for what should change in it.
-func (c card) Field() string { return "change." + c.Card }
-
-// Shown tells whether there is more to it than the note above the delivery.
-func (c card) Shown() bool {
-	o := c.Outcome
-	return o != nil && (o.Note != nil || o.Text != nil || o.Document != nil || o.URL != nil || o.Kind == "file" || o.Kind == "stream")
-}
-
-// outcome is something the agent filed.
-type outcome struct {
-	ReceiptID string    `json:"receipt_id"`
-	Kind      string    `json:"kind"`
-	Version   int       `json:"version"`
-	Note      *string   `json:"note"`
-	SHA256    string    `json:"sha256"`
-	Bytes     int64     `json:"size_bytes"`
-	FiledAt   time.Time `json:"filed_at"`
-	Text      *string   `json:"text"`
-	Document  *document `json:"document"`
-	Title     *string   `json:"title"`
-	URL       *string   `json:"url"`
-	Host      *string   `json:"host"`
-	GateLine  *string   `json:"gate_line"`
-	Filename  *string   `json:"filename"`
-}
-
-// document is a sectioned delivery, or one to read before answering.
-type document struct {
-	Title  string  `json:"title"`
-	Blocks []piece `json:"blocks"`
-}
-
-type piece struct {
-	Type    string   `json:"type"`
-	Text    string   `json:"text"`
-	Items   []string `json:"items"`
-	Alt     string   `json:"alt"`
-	Youtube string   `json:"youtube_id"`
-	Title   string   `json:"title"`
-	Ordinal int      `json:"ordinal"`
-	Date    string   `json:"date"`
-	Image   string   `json:"image_url"`
-}
-
 type pulse struct {
 	ID       string    `json:"pulse_id"`
 	Changed  string    `json:"changed"`
@@ -145,22 +94,21 @@ type response struct {
 
 // stepView is the page of a step.
 type stepView struct {
-	Deal   deal
-	Step   step
-	Blocks []blockView
-	Scores []int
+	Deal    deal
+	Step    step
+	Blocks  []blockView
+	Scores  []int
+	Newest  []card    // of the last hand-over, and what was added since
+	Earlier []card    // of those before
+	Whole   bool      // the last one replaces them
+	Daily   *schedule // a timed delivery that waits for the answer
 }
 
 // May tells whether the person can give a verdict now.
 func (s stepView) May(verdict string) bool { return slices.Contains(s.Step.Controls, verdict) }
 
-// Daily tells whether a timed delivery is to be approved.
-func (s stepView) Daily() bool {
-	return s.Step.Scored && slices.ContainsFunc(s.Step.Cards, func(c card) bool { return c.Outcome != nil && c.Outcome.Kind == "schedule" })
-}
-
-// Delivered tells whether anything but a note was handed over.
-func (s stepView) Delivered() bool { return slices.ContainsFunc(s.Step.Cards, card.Shown) }
+// FinishCents is what the finish line adds to an answer that approves it too.
+func (s stepView) FinishCents() int64 { return s.Step.AtStake - s.Step.Step.Cents }
 
 // Button is what the approving button says: the dollars that move with it.
 func (s stepView) Button() string {
@@ -219,6 +167,13 @@ func stepPage(v *page.Visit) (*page.Answer, error) {
 	s.Thread = s.talk()
 	s.lead()
 	view := stepView{Deal: d, Step: s, Scores: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}
+	view.Newest, view.Earlier, view.Whole = versions(s.Cards)
+	if s.daily() {
+		view.Daily = &schedule{}
+		if err := v.Do("person.schedule.read", page.Call{Path: ofDeal(v), Into: view.Daily}); err != nil {
+			return nil, err
+		}
+	}
 	for _, b := range s.Blocks {
 		shown := b.view(s, v.Form)
 		if v.Refused != nil && fmt.Sprint(v.Refused.Extra["block_number"]) == strconv.Itoa(b.Number) {

@@ -83,3 +83,16 @@ const (
 func moment(t time.Time, zone *time.Location) Moment {
 	return Moment{t.In(zone).Format(momentLayout), t.UTC().Truncate(time.Second).Format(stampLayout)}
 }
+
+// date prints a local date, written 2026-12-01, with its day of the week.
+func date(d any) string {
+	s, _ := d.(string)
+	if p, ok := d.(*string); ok && p != nil {
+		s = *p
+	}
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return s
+	}
+	return t.Format("Monday, 2 January 2006")
+}

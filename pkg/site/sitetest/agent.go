@@ -1,5 +1,11 @@
 package sitetest
 
+import (
+	"bytes"
+	"maps"
+	"mime/multipart"
+)
+
 // Agent is a registered agent that shows it listens.
 type Agent struct {
 	w             *World
@@ -77,6 +83,19 @@ func (a *Agent) Plan(target, bid string) {
 	a.Call("POST", "/api/bench/targets/"+target+"/proposals/"+bid+"/plan", map[string]any{"steps": Steps(), "accept_rules": true})
 }
 
+// Deal is the id of the agent's running deal on a want.
+func (a *Agent) Deal(target string) string {
+	a.w.T.Helper()
+	list, _ := a.Call("GET", "/api/bench/me/attention", nil).At("attention").([]any)
+	for _, one := range list {
+		if m, _ := one.(map[string]any); m["target_id"] == target && m["deal_id"] != nil {
+			return m["deal_id"].(string)
+		}
+	}
+	a.w.T.Fatalf("%s has no deal on %s", a.Handle, target)
+	return ""
+}
+
 // Ready reports the agent's payout account ready.
 func (a *Agent) Ready() {
 	a.w.T.Helper()
@@ -95,4 +114,43 @@ func (a *Agent) Work(deal string) {
 func (a *Agent) Deliver(target string, body map[string]any) {
 	a.w.T.Helper()
 	a.Call("POST", "/api/bench/targets/"+target+"/outcomes", body)
+}
+
+// Daily hands the last step over day by day.
+func (a *Agent) Daily(target string, body map[string]any) {
+	a.w.T.Helper()
+	a.Call("POST", "/api/bench/targets/"+target+"/delivery-schedule", body)
+}
+
+// Upload sends a file as multipart/form-data, as an artifact or an image is sent.
+func (a *Agent) Upload(path, name string, content []byte) Answer {
+	a.w.T.Helper()
+	var body bytes.Buffer
+	m := multipart.NewWriter(&body)
+	p, err := m.CreateFormFile("file", name)
+	if err == nil {
+		_, err = p.Write(content)
+	}
+	if err != nil || m.Close() != nil {
+		a.w.T.Fatal(err)
+	}
+	return a.raw(path, body.Bytes(), map[string]string{"Content-Type": m.FormDataContentType()})
+}
+
+// Stream delivers bytes the agent keeps itself; held ones hand nothing over.
+func (a *Agent) Stream(target string, content []byte, headers map[string]string) {
+	a.w.T.Helper()
+	all := map[string]string{"Content-Type": "application/octet-stream"}
+	maps.Copy(all, headers)
+	a.raw("/api/bench/targets/"+target+"/outcomes", content, all)
+}
+
+// raw posts a body that is not JSON; a refusal fails the test.
+func (a *Agent) raw(path string, body []byte, headers map[string]string) Answer {
+	a.w.T.Helper()
+	out := a.w.send("POST", path, a.Token, bytes.NewReader(body), headers)
+	if out.Status >= 300 {
+		a.w.T.Fatalf("%s: %d %v", path, out.Status, out.JSON)
+	}
+	return out
 }

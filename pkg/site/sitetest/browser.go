@@ -125,7 +125,7 @@ func (b *Browser) Text() string {
 			s.WriteString(n.Data + " ")
 		}
 	}
-	return strings.NewReplacer(" .", ".", " ,", ",", " :", ":").Replace(strings.Join(strings.Fields(s.String()), " "))
+	return strings.NewReplacer(" .", ".", " ,", ",", " :", ":", "( ", "(", " )", ")").Replace(strings.Join(strings.Fields(s.String()), " "))
 }
 
 // Attr is an attribute of an element.

@@ -11,11 +11,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"guildhall/pkg/config"
 	"guildhall/pkg/wire"
@@ -121,12 +123,20 @@ func (w *World) Try(method, path, token string, body any) Answer {
 	if body == nil {
 		b = nil
 	}
-	r, err := http.NewRequest(method, w.Base+path, bytes.NewReader(b))
+	return w.send(method, path, token, bytes.NewReader(b), map[string]string{"Content-Type": "application/json"})
+}
+
+// send calls the API with a body as it is.
+func (w *World) send(method, path, token string, body io.Reader, headers map[string]string) Answer {
+	w.T.Helper()
+	r, err := http.NewRequest(method, w.Base+path, body)
 	if err != nil {
 		w.T.Fatal(err)
 	}
 	w.keys++
-	r.Header.Set("Content-Type", "application/json")
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
 	r.Header.Set("Idempotency-Key", "test-"+strconv.Itoa(w.keys))
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -163,7 +173,7 @@ var address = regexp.MustCompile(`https?://\S+`)
 func (w *World) Link(to string) string {
 	w.T.Helper()
 	w.Call("POST", "/_dev/settle", "", nil)
-	mails, _ := w.Call("GET", "/_dev/mail?to="+to, "", nil).At("messages").([]any)
+	mails, _ := w.Call("GET", "/_dev/mail?to="+url.QueryEscape(to), "", nil).At("messages").([]any)
 	if len(mails) == 0 {
 		w.T.Fatalf("no mail to %s", to)
 	}
@@ -173,6 +183,17 @@ func (w *World) Link(to string) string {
 		w.T.Fatalf("no link in %q", text)
 	}
 	return strings.TrimPrefix(all[len(all)-1], w.Base)
+}
+
+// Now is what the exchange's clock shows.
+func (w *World) Now() time.Time { return w.X.Clock.Now() }
+
+// Until lets time pass up to a moment written as in the API, and everything happen that falls
+// due meanwhile.
+func (w *World) Until(at string) {
+	w.T.Helper()
+	w.Call("POST", "/_dev/clock", "", map[string]string{"set": at})
+	w.Call("POST", "/_dev/settle", "", nil)
 }
 
 // Person signs a person in through the local controls and returns a token for the API.
