@@ -259,6 +259,9 @@ func (e *Engine) attempt(c *Call, o *Operation, r *Request, in *input, careful b
 	}
 	out, err := o.run(c, value)
 	if err != nil {
+		if late, lost := k.overtaken(c, err); late {
+			return nil, lost
+		}
 		return &Response{Header: headers}, e.refused(c, err)
 	}
 	res, err := o.respond(out, headers)

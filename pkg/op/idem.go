@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 	"time"
@@ -110,6 +111,28 @@ func (k *idempotency) lookup(c *Call) (*Response, error) {
 		h[n] = v
 	}
 	return &Response{Status: old.Status, Header: h, Body: old.Body, Replayed: true}, nil
+}
+
+// overtaken looks again before a call with a key is refused for what it read: its twin may
+// have committed between two of its reads, so that it saw what the twin did but not that it
+// was the twin. Then the call is decided again, and replays. late is true when it must be,
+// or when looking failed.
+func (k *idempotency) overtaken(c *Call, refusal error) (late bool, err error) {
+	var f *fault.Fault
+	if !k.wanted() || c.err != nil || !errors.As(refusal, &f) || f.Kind == fault.Internal {
+		return false, nil
+	}
+	key := k.row(k.who(c.Caller.ID))
+	rows, err := c.Scan(key)
+	if err != nil {
+		return true, err
+	}
+	for _, r := range rows {
+		if r.Found() && r.Version != c.rows[key].Version {
+			return true, table.ErrConflict
+		}
+	}
+	return false, nil
 }
 
 // record stages the answer under the key. Secrets are left out of it.

@@ -2,6 +2,7 @@ package op_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
+	"guildhall/pkg/table"
 	"guildhall/pkg/table/faulty"
 )
 
@@ -322,5 +324,35 @@ func TestAWriteIsOneReadAndOneCommit(t *testing.T) {
 	x.call(o, req{Token: token, Key: "k", Body: `{"name":"a"}`, Path: shelf("s")})
 	if calls[faulty.Get] != 1 || calls[faulty.Commit] != 0 {
 		t.Errorf("a replay took %v", calls)
+	}
+}
+
+// A call that read what its twin did, but not that it was its twin, is not refused for it.
+func TestACallIsNotRefusedForWhatItsTwinDid(t *testing.T) {
+	done := table.Key{PK: "test.DONE", SK: "ROOT"}
+	x := newExchange(t)
+	token, first := x.maker(), true
+	call := func(o *op.Operation, key string) *op.Response {
+		return x.call(o, req{Token: token, Key: key, Body: `{"name":"a"}`, Path: shelf("s")})
+	}
+	var o *op.Operation
+	o = op.Declare(meta(), func(c *op.Call, in thingIn) (thingOut, error) {
+		if first {
+			first = false
+			if twin := call(o, "k"); twin.Status != 201 {
+				t.Errorf("%d %s", twin.Status, twin.Body)
+			}
+		}
+		if r, err := c.Get(done); err != nil || r.Found() {
+			return thingOut{}, cmp.Or(err, error(fault.New(fault.Conflict, "done_already", "")))
+		}
+		c.Put(done, in.Name)
+		return makeThing(c, in)
+	})
+	if r := call(o, "k"); r.Status != 201 || !r.Replayed || r.Attempts != 2 {
+		t.Errorf("%d after %d attempts: %s", r.Status, r.Attempts, r.Body)
+	}
+	if r := call(o, "other"); code(r) != "done_already" || r.Attempts != 1 {
+		t.Errorf("another call: %d after %d attempts: %s", r.Status, r.Attempts, r.Body)
 	}
 }
