@@ -121,7 +121,8 @@ var marks = map[Kind][]struct {
 		{"\x86\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46", Installer, false}, // of a patch
 		{"\x82\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46", Installer, false}},
 	rtf: {{`\objdata`, Macros, true}},
-	svg: {{"<script", Code, true}, {"javascript:", Code, true}, {"<foreignobject", Code, true}, {"onload=", Code, true}},
+	svg: {{"<script", Code, true}, {"javascript:", Code, true}, {"<iframe", Code, true}, {"onload=", Code, true}, {"onerror=", Code, true},
+		{"onclick=", Code, true}, {"onbegin=", Code, true}, {"onmouseover=", Code, true}},
 }
 
 // utf16 is how an OLE file spells the names of its streams.

@@ -18,7 +18,7 @@ func init() {
 			"crx xpi vsix whl egg gem nupkg iso img vhd vhdx vmdk ova ovf qcow2 cab inf reg lnk url webloc desktop scf msc application jnlp library-ms search-ms settingcontent-ms diagcab wsb",
 		Script: "bat cmd ps1 psm1 psd1 ps1xml sh bash zsh fish csh ksh command tool workflow vbs vbe vb wsf wsh wsc sct hta js jse mjs cjs scpt scptd applescript " +
 			"ahk au3 action osascript",
-		Code: "py pyw pyi ipynb rb pl pm php phtml phar lua tcl r jl go rs c cc cpp cxx h hh hpp hxx m mm java kt kts scala groovy gradle cs fs swift dart zig nim " +
+		Code: "py pyw pyi ipynb rb pl pm php phtml phar lua tcl r jl go rs c cc cpp cxx h hh hpp hxx m java kt kts scala groovy gradle cs fs swift dart zig nim " +
 			"hs ml mli ex exs erl clj cljs lisp el scm asm s ts tsx jsx vue svelte coffee css scss sass less html htm xhtml shtml mht mhtml xht asp aspx jsp cgi sql wat sol",
 		Macros: "docm dotm xlsm xltm xlam xla xlm pptm potm ppam ppsm sldm iqy slk",
 		Opaque: "7z rar xz bz2 tbz tbz2 txz zst lz lz4 lzma z arj lzh lha ace sit sitx zipx uue",
