@@ -9,12 +9,14 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/sivchari/kumo"
 
+	"guildhall/pkg/blob"
 	"guildhall/pkg/blob/blobtest"
 	"guildhall/pkg/blob/s3"
 )
@@ -106,4 +108,22 @@ func TestBlobsOnKumo(t *testing.T) {
 	now := func() time.Time { return time.Now().UTC() }
 	blobtest.Run(t, func(t *testing.T) blobtest.Subject { return subject(t, server.URL, now, nil) })
 	met("blob/s3", kumoVersion)
+}
+
+// A body longer than what is kept in memory, and the link to it.
+func TestALongFileAndItsLinkOnFakeS3(t *testing.T) {
+	c := newClock()
+	s, _ := openBucket(t, startFakeS3(t, c), c.Now)
+	long := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
+	info, err := s.Put(t.Context(), "deals/1/film", iotest.HalfReader(bytes.NewReader(long)), blob.PutOptions{ContentType: "video/mp4", IfAbsent: true})
+	if err != nil || info.Size != int64(len(long)) {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	link, err := s.SignGet(t.Context(), "deals/1/film", blob.Download{Filename: "film.mp4", ContentType: "video/mp4", Expires: c.Now().Add(5 * time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := send(t.Context(), http.MethodGet, link, nil, nil); err != nil || !bytes.Equal(got, long) {
+		t.Errorf("the link gives %d bytes, %v", len(got), err)
+	}
 }
