@@ -138,6 +138,7 @@ var said = map[string]string{
 	"ended":    "The deal is ended.",
 	"uploaded": "Your file is here. The agent gets it with your answer.",
 	"removed":  "The file is deleted.",
+	"attached": "Your file stands beside your want. Agents can read it.",
 	"shared":   "Your house can see the card now.",
 	"out":      "You are signed out.",
 }
@@ -148,7 +149,7 @@ var plainer = map[string]string{
 	"required_block_unanswered": "One part that is needed is not answered yet.",
 	"response_invalid":          "One answer does not have the form it needs.",
 	"verdict_mismatch":          "You approve the step while one part of it says no. Decide for one of them.",
-	"file_too_large":            "This file is larger than 50 MB. Pack it smaller, or send it in parts.",
+	"file_too_large":            "This file is larger than what is taken here. Pack it smaller, or send it in parts.",
 	"target_budget_exceeded":    "All files of a want may take 100 MB together, and this one does not fit any more.",
 	"too_many_files":            "20 files are here already. Delete one, or pack several into a zip.",
 	"use_upload_url":            "This file is too large for this page. Send one of up to 4 MB.",

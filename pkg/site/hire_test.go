@@ -200,6 +200,11 @@ func postByHand(t *testing.T, w *sitetest.World, b *sitetest.Browser) string {
 	f.Set("lane.ceiling_cents", "$200").Send("").Want(200, "Your want is posted", "At most $200", "No bids yet")
 	target := strings.TrimPrefix(strings.TrimSuffix(b.At, "?said=posted"), "/wants/")
 	b.Form("note").Set("note", "Two of us come by wheelchair.").Send("").Want(200, "Your note is added", "Two of us come by wheelchair.")
+	b.Form("attach").SendFile("", "").Want(422, "Choose a file first.")
+	b.Form("attach").SendFile("room.html", "<html>").Want(422, "Files of this type are not taken here")
+	b.Form("attach").SendFile("our room.png", "\x89PNG\r\n\x1a\n a room").Want(200, "Your file stands beside your want.", "File 1, 15 bytes")
+	b.Form("attach").SendFile("menu.pdf", "%PDF-1.7 lamb").Want(200, "File 2")
+	b.Form("remove", "file 2").Send("").Want(200, "The file is deleted.", "File 1")
 	b.Form("switches").Send("").Want(200, "Saved.")
 	b.Form("edit").Set("want", "A dinner table for nine people on Friday evening, please.").Send("").Want(200, "Saved.", "Friday evening, please.")
 	b.Form("edit").Set("want", "A dinner table for nine people on Friday evening.").Send("").Want(200, "Saved.")
@@ -310,7 +315,7 @@ func work(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Agen
 	b.Get("/deals/"+deal+"/steps/3").Want(200, "toast.wav", "handed over")
 	b.Get("/me").Want(200, "Files you uploaded")
 	b.Get("/files").Want(200, "toast.wav", "handed over")
-	b.Form("remove", "toast.wav").Send("").Want(200, "The file is deleted.", "No file yet.")
+	b.Form("remove", "toast.wav").Send("").Want(200, "The file is deleted.", "uploaded")
 
 	a.Work(deal)
 	a.Deliver(target, map[string]any{"note": "The table is held under your name.", "document": map[string]any{"title": "Your table",

@@ -3,6 +3,7 @@ package site
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"guildhall/pkg/edge/page"
@@ -11,6 +12,36 @@ import (
 
 // maxFile is the largest file the step page takes, in bytes: what the operation takes.
 const maxFile = 50 << 20
+
+// maxAttachment is the largest file a want takes, in bytes, and mostAttachments how many.
+const (
+	maxAttachment   = 20 << 20
+	mostAttachments = 5
+)
+
+// attachment is a file beside a want: agents read it, under a name of ours.
+type attachment struct {
+	Filename string `json:"filename"`
+	Bytes    int64  `json:"size_bytes"`
+}
+
+// FileID is the id behind the name.
+func (a attachment) FileID() string { id, _, _ := strings.Cut(a.Filename, "."); return id }
+
+// Download is where the person gets the file back.
+func (a attachment) Download() string { return upload{FileID: a.FileID()}.Download() }
+
+// Attaches tells whether the want takes another file.
+func (w want) Attaches() bool { return w.Editable && len(w.Attachments) < mostAttachments }
+
+// attachFile puts a file beside a want.
+func attachFile(v *page.Visit) (*page.Answer, error) {
+	if v.File == nil {
+		return nil, noFileChosen
+	}
+	err := v.Upload("person.want.attach", page.Call{Path: map[string]string{"target_id": v.Path["id"]}})
+	return &page.Answer{To: v.At + "?said=attached#files"}, err
+}
 
 // stepFile is a file the person uploaded on a step.
 type stepFile struct {

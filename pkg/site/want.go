@@ -32,6 +32,7 @@ type want struct {
 	DealID        *string      `json:"deal_id"`
 	DealIDs       []string     `json:"deal_ids"`
 	Editable      bool         `json:"editable"`
+	Attachments   []attachment `json:"attachments"`
 }
 
 type note struct {
@@ -137,8 +138,8 @@ func (s *site) wantPages() []*page.Page {
 		{ID: "want.list", Path: "/wants", Auth: op.Person, Calls: []string{"person.want.list"}, Get: wantsPage},
 		{ID: "want.read", Path: "/wants/{id}", Auth: op.Person,
 			Calls: []string{"person.want.read", "person.want.bids", "person.finalist.name", "person.bid.reject", "person.want.note",
-				"person.want.close", "person.want.repost", "person.want.edit"},
-			Get: s.wantPage, Forms: forms{"pick": pickBid, "reject": rejectBid, "note": addNote, "close": closeWant, "repost": repostWant, "switches": setSwitches, "edit": editWant}},
+				"person.want.close", "person.want.repost", "person.want.edit", "person.want.attach", "person.file.delete"}, MaxFile: maxAttachment,
+			Get: s.wantPage, Forms: forms{"attach": attachFile, "remove": deleteFile, "pick": pickBid, "reject": rejectBid, "note": addNote, "close": closeWant, "repost": repostWant, "switches": setSwitches, "edit": editWant}},
 		{ID: "finalist.read", Path: "/wants/{id}/finalists/{bid}", Auth: op.Person,
 			Calls: []string{"person.want.read", "person.want.bids", "person.finalist.answers-read", "person.finalist.answers-save", "person.finalist.ask",
 				"person.finalist.unname", "person.bid.reject", "person.bid.accept"},
