@@ -71,6 +71,8 @@ var mutants = []mutant{
 		`c.Now.Add(holdFor)`, `c.Now.Add(10000 * holdFor * 60)`},
 	{"sweep-of-what-is-new", ofExchange, "pkg/edge/jobs/sweep.go", // its message was lost: nobody looks again
 		`table.Query{PK: clock.Partition(r.Context, m.Shard), After: m.After,`, `table.Query{PK: clock.Partition(r.Context, m.Shard), After: m.After, From: clock.Stamp(r.now.Add(-Ahead)),`},
+	{"lost-update", ofExchange, "pkg/table/mem/mem.go", // seen only by two processes at once
+		`holds = version(old) == w.Version`, `holds = old != nil`},
 	{"late-write", ofExchange, "pkg/bench/deals/deal.go", // what fell due is left to a sweep that has not come
 		`	d.Settle(c.Now)
 	return &d, true, nil`, `	return &d, true, nil`},

@@ -38,13 +38,15 @@ type process struct {
 const hookSecret = "whsec_of_the_simulation"
 
 // start makes a new process over the same table.
-func (s *sim) start() {
+func (s *sim) start() { s.process, s.struck, s.lost = s.newProcess(), nil, nil }
+
+func (s *sim) newProcess() *process {
 	p := &process{store: faulty.Wrap(s.audit), queue: memqueue.New(memqueue.Options{Clock: s.clock})}
 	p.drops = queuefaulty.Wrap(p.queue)
 	p.engine = &op.Engine{Store: p.store, Now: s.clock, Rand: s.random, Keys: id.Keyring{Current: []byte("a key for tests, 32 bytes long.")},
 		BaseURL: "http://guildhall.test", Tips: true, Texts: true, Auth: authenticators, Ports: s.ports, Hints: jobs.Hints(p.drops, nil), Signals: &op.Signals{}}
 	p.sweeper = &jobs.Sweeper{Engine: p.engine, Context: "bench", Timers: s.timers, Effects: s.effects, Queue: p.drops}
-	s.process, s.struck, s.lost = p, nil, nil
+	return p
 }
 
 var (
@@ -111,9 +113,40 @@ func randomOf(seed uint64) io.Reader {
 
 // restart kills the process, wherever it stands, and starts another one.
 func (s *sim) restart() {
+	if s.nested {
+		return
+	}
 	s.saw("restart")
 	s.log("restart")
 	s.start()
+}
+
+// intrude is the other process, that does something between two steps of a call or a sweep of
+// the first: it reads what the first has not written yet, and writes what the first has read.
+func (s *sim) intrude(context.Context) error {
+	if s.nested {
+		return nil
+	}
+	if s.second == nil {
+		s.second = s.newProcess()
+	}
+	first, before := s.process, s.audit.happened
+	s.process, s.nested = s.second, true
+	defer func() {
+		s.process, s.nested = first, false
+		s.meanwhile += s.audit.happened - before
+	}()
+	s.saw("intrusion")
+	switch live := s.audit.live(); {
+	case s.r.IntN(3) == 0:
+		s.tick()
+		s.drain()
+	case len(live) > 0 && s.r.IntN(3) > 0:
+		s.work(pick(s, live))
+	default:
+		s.market(pick(s, s.wants), true)
+	}
+	return nil
 }
 
 // die makes the process lose the table from its n-th call on, which is what an end in the
@@ -131,7 +164,7 @@ func (s *sim) trouble() {
 	if s.store.Pending() > 0 {
 		s.store.Clear()
 	}
-	if !s.faults || s.r.IntN(5) > 0 {
+	if !s.faults || s.nested || s.r.IntN(4) > 0 {
 		return
 	}
 	f := faulty.Fault{Mode: tableModes[s.r.IntN(len(tableModes))], Times: 1 + s.r.IntN(2), Skip: s.r.IntN(2)}
@@ -139,8 +172,8 @@ func (s *sim) trouble() {
 		f.Op, f.Skip = faulty.Commit, 0
 	}
 	if f.Mode == faulty.Delay {
-		f.Hook = func(context.Context) error { return nil } // simulated time stands still while a call is under way
-		if s.r.IntN(2) == 0 {
+		f.Hook, f.Times = s.intrude, 1 // simulated time stands still while a call is under way
+		if s.r.IntN(5) == 0 {
 			f.Hook = func(context.Context) error { return context.DeadlineExceeded }
 		}
 	}
@@ -150,6 +183,9 @@ func (s *sim) trouble() {
 
 // calm takes the faults away and counts what they struck.
 func (s *sim) calm() {
+	if s.nested {
+		return
+	}
 	for mode, n := range s.store.Fired() {
 		if n > s.struck[mode] {
 			s.seen["table "+string(mode)] += n - s.struck[mode]
@@ -164,7 +200,7 @@ var queueModes = []queuefaulty.Mode{queuefaulty.FailBefore, queuefaulty.FailAfte
 // congestion sets a fault of the queue for one of the next calls, now and then.
 func (s *sim) congestion() {
 	s.drops.Clear()
-	if !s.faults || s.r.IntN(3) > 0 {
+	if !s.faults || s.nested || s.r.IntN(3) > 0 {
 		return
 	}
 	f := queuefaulty.Fault{Mode: queueModes[s.r.IntN(len(queueModes))], Times: 1 + s.r.IntN(2)}
@@ -209,6 +245,9 @@ func (s *sim) drain() {
 		if len(done) > 0 {
 			_ = s.drops.Delete(ctx, op.SweepQueue("bench"), done...)
 		}
+	}
+	if s.nested {
+		return
 	}
 	for mode, n := range s.drops.Fired() {
 		s.seen["queue "+string(mode)] += n - s.lost[mode]

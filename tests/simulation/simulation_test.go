@@ -109,7 +109,7 @@ var reached = []string{
 	"status 200", "status 201", "status 401", "status 404", "status 409", "status 422", "status 502", "status 503",
 	"table fail_before", "table fail_after", "table conflict", "table throttle", "table delay", "table duplicate", "table drop",
 	"queue fail_before", "queue fail_after", "queue conflict", "queue throttle", "queue duplicate", "queue drop",
-	"restart", "repeated", "stranger", "silence", "mark seen", "mail sent",
+	"restart", "intrusion", "race lost", "repeated", "stranger", "silence", "mark seen", "mail sent",
 	"sweep on time", "sweep late", "sweep twice", "sweep missed",
 	"pay fail", "pay timeout_after_effect", "payout account changed", "dispute", "checkout paid", "checkout failed", "checkout expired",
 	"notice taken", "notice refused", "notice repeated", "notice held back",

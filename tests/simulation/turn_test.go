@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -38,7 +37,10 @@ type sim struct {
 	faults bool // things go wrong
 
 	audit     *audit
-	*process  // what a restart throws away
+	*process           // what a restart throws away
+	second    *process // another process over the same table, while the first waits for it
+	nested    bool     // the second one is at work
+	meanwhile int      // things that happened while a call waited
 	timers    []op.TimerKind
 	effects   []op.EffectKind
 	bank      *simulated.Processor
@@ -198,7 +200,7 @@ func (s *sim) do(c call) *op.Response {
 		s.keys++
 		key = "key-" + strconv.FormatUint(s.seed, 10) + "-" + strconv.Itoa(s.keys)
 	}
-	before := s.audit.happened
+	before := s.happened()
 	var res *op.Response
 	for range maxTries {
 		if s.store.Pending() == 0 {
@@ -211,7 +213,7 @@ func (s *sim) do(c call) *op.Response {
 			break
 		}
 	}
-	s.honest(c, res, s.audit.happened-before)
+	s.honest(c, res, s.happened()-before)
 	if res.Status < 300 && key != "" && s.r.IntN(10) == 0 {
 		s.again(c, body, key, res)
 	}
@@ -222,6 +224,9 @@ func (s *sim) do(c call) *op.Response {
 func (s *sim) note(c call, res *op.Response) {
 	s.log(c.op.ID, res.Status, string(res.Body))
 	s.saw("status " + strconv.Itoa(res.Status))
+	if res.Attempts > 1 {
+		s.saw("race lost")
+	}
 	switch {
 	case res.Status < 300:
 		s.saw("did " + c.op.ID)
@@ -246,7 +251,7 @@ func (s *sim) honest(c call, res *op.Response, happened int) {
 
 // again sends a call that succeeded once more: it is answered alike and changes nothing.
 func (s *sim) again(c call, body []byte, key string, first *op.Response) {
-	before := s.audit.happened
+	before := s.happened()
 	if s.r.IntN(4) == 0 {
 		s.restart()
 	}
@@ -254,10 +259,14 @@ func (s *sim) again(c call, body []byte, key string, first *op.Response) {
 	s.log("again", res.Status)
 	s.saw("repeated")
 	same := res.Status == first.Status && (bytes.Equal(res.Body, first.Body) || !res.Replayed)
-	if gone := res.Status == 401; s.audit.happened != before || !same && !gone {
-		fail("%s answers %d %s, and when it is repeated %d %s; %d things happened", c.op.ID, first.Status, first.Body, res.Status, res.Body, s.audit.happened-before)
+	if gone := res.Status == 401; s.happened() != before || !same && !gone {
+		fail("%s answers %d %s, and when it is repeated %d %s; %d things happened", c.op.ID, first.Status, first.Body, res.Status, res.Body, s.happened()-before)
 	}
 }
+
+// happened counts what happened, but for what another process did while a call of this one
+// waited.
+func (s *sim) happened() int { return s.audit.happened - s.meanwhile }
 
 // ok is a call that has to succeed.
 func (s *sim) ok(o *op.Operation, who party, path map[string]string, body m) *op.Response {
@@ -386,12 +395,3 @@ func (s *sim) plan(w *want, mark string) m {
 
 // pick is one of a map's values, by the seed.
 func pick[T any](s *sim, list []T) T { return list[s.r.IntN(len(list))] }
-
-// plus is a path with more in it.
-func plus(path map[string]string, more ...string) map[string]string {
-	out := maps.Clone(path)
-	for i := 0; i < len(more); i += 2 {
-		out[more[i]] = more[i+1]
-	}
-	return out
-}
