@@ -170,7 +170,7 @@ func TestEachDayStaysSealedUntilItsMorning(t *testing.T) {
 		t.Helper()
 		b.Get(days+"/days/"+n).Want(200, "This day is still sealed. It lands on "+when+", at six in the morning where you live.")
 		for _, word := range []string{"minutes", "breathe", "not_released", "409", "a1B2c3D4e5F"} {
-			if strings.Contains(b.HTML, word) {
+			if strings.Contains(b.Text(), word) || word != "409" && strings.Contains(b.HTML, word) { // ids hold any digits
 				t.Errorf("a sealed day says %q:\n%s", word, b.Text())
 			}
 		}
