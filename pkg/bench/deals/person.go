@@ -302,15 +302,11 @@ func (out *StepOut) deliver(c *op.Call, v *view) error {
 	}
 	for i := range v.outcomes {
 		o := v.outcomes[i].view()
-		kept, found, err := op.Load[Kept](c, DocKey(v.d.ID, o.ID))
+		kept, err := v.outcomes[i].load(c, v.d.ID)
 		if err != nil {
 			return err
 		}
-		if !found {
-			o.show(v.d.ID, nil)
-		} else {
-			o.show(v.d.ID, &kept)
-		}
+		o.show(v.d.ID, kept)
 		if of := v.outcomes[i].Schedule; of != "" && v.s.State == path.Waiting && of == v.s.Schedule {
 			if o.Document, err = packageDocument(c, of); err != nil {
 				return err
@@ -326,6 +322,18 @@ func (out *StepOut) deliver(c *op.Call, v *view) error {
 		out.Cards = append(out.Cards, DeliveryCard{Card: "block:" + strconv.Itoa(b.Number), Title: b.Block.Title, Block: &b.Number})
 	}
 	return nil
+}
+
+// load reads what is kept of an outcome, nil where nothing is.
+func (o *Outcome) load(c *op.Call, deal string) (*Kept, error) {
+	if !o.kept() {
+		return nil, nil
+	}
+	k, found, err := op.Load[Kept](c, DocKey(deal, o.ID))
+	if err != nil || !found {
+		return nil, err
+	}
+	return &k, nil
 }
 
 // controls are the verdicts the person can give right now.
