@@ -42,6 +42,9 @@ func common(o *op.Operation) []*fault.Fault {
 			all = append(all, o.RestrictedFault())
 		}
 	}
+	if sealed(o) {
+		all = append(all, fault.BareNotFound)
+	}
 	switch o.Idempotent {
 	case op.KeyRequired, op.KeyOptional:
 		all = append(all, fault.KeyRequired, fault.KeyConflict)
@@ -50,6 +53,12 @@ func common(o *op.Operation) []*fault.Fault {
 		all = append(all, fault.TooManyCalls)
 	}
 	return all
+}
+
+// sealed tells whether an operation names a row of its caller's own in its path: another's
+// answers like one that does not exist (bench.md 2.6).
+func sealed(o *op.Operation) bool {
+	return (o.Auth == op.Maker || o.Auth == op.Person) && len(op.PathNames(o.Path)) > 0
 }
 
 // worded is what an operation's context answers to a field problem.
