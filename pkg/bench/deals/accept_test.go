@@ -153,6 +153,25 @@ func TestOneCheckoutPerWantTheNewerCancelsTheOlder(t *testing.T) {
 	d.Accept().Refused(409, "already_accepted")
 }
 
+func TestACancelledCheckoutThatWasPaidGoesBackWithoutItsNotice(t *testing.T) {
+	w := newWorld(t)
+	d := w.finalist(dealtest.Easy())
+	first := d.Accept().Want(201).Str("checkout_id")
+	d.Accept().Want(201)
+	if err := w.Bank.Complete(first, pay.Paid); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(time.Minute) // the cancellation finds it paid; no notice was delivered
+	if refunds(w) != 9000 {
+		t.Fatalf("returned %d", refunds(w))
+	}
+	w.Hooks() // late, and harmless
+	w.Advance(time.Minute)
+	if refunds(w) != 9000 || !dealtest.Has(w.Subjects(), "Your payment goes back to you") {
+		t.Fatalf("returned %d, told %v", refunds(w), w.Subjects())
+	}
+}
+
 func refunds(w *world) (cents int64) {
 	for _, c := range w.Bank.Effects() {
 		if c.Kind == simulated.Refund {

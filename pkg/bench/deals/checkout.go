@@ -140,17 +140,17 @@ func lookedCheckout(c *op.Call, _ op.Fired, result any) error {
 }
 
 // cancelCheckout ends a replaced checkout at the processor. One that was paid meanwhile
-// stays paid there; its notice brings the money back.
+// stays paid there, and the money goes back, whether or not its notice ever comes.
 func cancelCheckout(c *op.Call, t op.Fired) (any, error) {
 	id, err := checkoutID(t)
 	if err != nil {
 		return nil, err
 	}
-	_, err = pay.From(c).ExpireCheckout(c, id)
+	got, err := pay.From(c).ExpireCheckout(c, id)
 	if errors.Is(err, pay.ErrRefused) {
-		return nil, nil
+		return lookCheckout(c, t)
 	}
-	return nil, err
+	return got, err
 }
 
 // settleCheckout takes the processor's word on a checkout. It is safe to say twice.

@@ -42,7 +42,7 @@ type letter struct {
 var Effects = []op.EffectKind{
 	{Kind: EffectNotice, Touches: op.Mail, Do: sendNotice},
 	{Kind: EffectLook, Touches: op.Payments, Do: lookCheckout, Done: lookedCheckout},
-	{Kind: EffectCancel, Touches: op.Payments, Do: cancelCheckout},
+	{Kind: EffectCancel, Touches: op.Payments, Do: cancelCheckout, Done: lookedCheckout},
 	{Kind: EffectPayer, Touches: op.Payments, Do: lookPayer, Done: lookedPayer},
 	{Kind: EffectPayout, Touches: op.Payments, Do: lookPayout, Done: lookedPayout},
 }
