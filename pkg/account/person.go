@@ -33,8 +33,9 @@ type Person struct {
 	Email       string `json:"email"`
 	DisplayName string `json:"display_name,omitempty"`
 	Timezone    string `json:"timezone,omitempty"` // IANA name; UTC when empty
-	// ZoneSince is when the time zone was set.
-	ZoneSince time.Time `json:"zone_since,omitzero"`
+	// Zones are the latest zones the person had, the present one last; empty while there was
+	// but one. What fell due in an earlier one is due by it, even when nobody looked then.
+	Zones     []Stay    `json:"zones,omitempty"`
 	House     *House    `json:"house,omitempty"`
 	Phone     string    `json:"phone,omitempty"`
 	Roles     []string  `json:"roles,omitempty"`
@@ -44,6 +45,30 @@ type Person struct {
 	Quiet bool `json:"quiet,omitempty"`
 	// Facts are the person's record for briefs: the answered asks and the ended deals.
 	Facts Facts `json:"facts,omitzero"`
+}
+
+// Stay is a zone a person has from a moment on; zero is the beginning.
+type Stay struct {
+	Zone  string    `json:"zone"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+// maxStays bounds how many zones of a person are kept.
+const maxStays = 8
+
+// Move gives the person another zone.
+func (p *Person) Move(zone string, at time.Time) {
+	p.Zones = append(p.Stays(), Stay{zone, at})
+	p.Zones = p.Zones[max(0, len(p.Zones)-maxStays):]
+	p.Timezone = zone
+}
+
+// Stays are the latest zones the person had, the present one last.
+func (p *Person) Stays() []Stay {
+	if len(p.Zones) == 0 {
+		return []Stay{{Zone: p.Timezone}}
+	}
+	return p.Zones
 }
 
 // Facts are counted from what happened, never guessed.

@@ -102,7 +102,7 @@ func update(c *op.Call, in ProfileIn) (Profile, error) {
 		p.DisplayName = *in.DisplayName
 	}
 	if in.Timezone != nil && *in.Timezone != p.Timezone {
-		p.Timezone, p.ZoneSince = *in.Timezone, c.Now
+		p.Move(*in.Timezone, c.Now)
 		c.ArmIn(mornings, ZoneChanged, p.ID+"#"+c.NewID(), c.Now)
 	}
 	if in.Phone.Sent {

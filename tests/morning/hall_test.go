@@ -102,7 +102,7 @@ func settle(c *op.Call, n int, agent string, length int, channels []string) (sch
 		s.Pieces = append(s.Pieces, drip.Heading{Title: fmt.Sprintf("Morning page %d", i+1)})
 	}
 	s.Create(c, []drip.Piece{{Title: s.Pieces[0].Title, Document: json.RawMessage(`{"blocks":[]}`)}})
-	s.Approve(c.Now, p.Timezone, channels, false)
+	s.Approve(c.Now, p.Stays(), channels, false)
 	c.Create(drip.LiveKey(p.ID, s.ID), struct{}{})
 	s.Save(c)
 	return s.ID

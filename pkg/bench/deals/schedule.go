@@ -101,7 +101,7 @@ func Schedule(c *op.Call, d *path.Deal) (*drip.Schedule, []int, error) {
 		return nil, nil, err
 	}
 	if s.Status == drip.Filed && d.Status == path.Ended {
-		overtaken(d, &s, p.Timezone)
+		overtaken(d, &s, &p)
 	}
 	if s.Status == drip.Filed {
 		s.Zone = p.Timezone // the one to come, for showing
@@ -113,9 +113,9 @@ func Schedule(c *op.Call, d *path.Deal) (*drip.Schedule, []int, error) {
 // the days that are new. For who closed the account nothing falls due any more.
 func Settle(s *drip.Schedule, p *account.Person, now time.Time) (days []int) {
 	if p.ClosedAt.IsZero() {
-		return s.Settle(now, p.Timezone, p.ZoneSince)
+		return s.Settle(now, p.Stays())
 	}
-	days = s.Settle(p.ClosedAt, p.Timezone, p.ZoneSince)
+	days = s.Settle(p.ClosedAt, p.Stays())
 	if s.Live() {
 		_ = s.Stop(p.ClosedAt) // refused only for what is not live
 	}
@@ -124,10 +124,10 @@ func Settle(s *drip.Schedule, p *account.Person, now time.Time) (days []int) {
 
 // overtaken makes true of a filed timed delivery what the end of its deal means, before it is
 // written: it was approved, if only by silence that no sweep has seen yet, or it is void.
-func overtaken(d *path.Deal, s *drip.Schedule, zone string) {
+func overtaken(d *path.Deal, s *drip.Schedule, p *account.Person) {
 	for _, step := range d.Steps {
 		if step.Schedule == s.ID && step.State == path.Approved {
-			s.Approve(step.ApprovedAt, zone, nil, step.Cause == path.ByStale)
+			s.Approve(step.ApprovedAt, p.Stays(), nil, step.Cause == path.ByStale)
 			return
 		}
 	}
@@ -173,7 +173,7 @@ func (x *change) scheduled(e *path.Event) error {
 	if err != nil {
 		return err
 	}
-	s.Approve(e.At, p.Timezone, x.channels, e.Cause == path.ByStale)
+	s.Approve(e.At, p.Stays(), x.channels, e.Cause == path.ByStale)
 	x.c.Create(drip.LiveKey(s.PersonID, s.ID), struct{}{})
 	s.Listed = x.c.CommitID()
 	s.Save(x.c)

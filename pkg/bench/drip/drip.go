@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"guildhall/pkg/account"
 	"guildhall/pkg/clock"
 	"guildhall/pkg/clock/morning"
 	"guildhall/pkg/fault"
@@ -98,9 +99,11 @@ type Schedule struct {
 	ApprovedAt time.Time `json:"approved_at,omitzero"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 
-	// Zone is the zone the mornings are those of; From the first date that may have one,
-	// NotBefore the moment of the approval, the resumption or the change of zone.
+	// Zone is the zone the mornings are those of, and ZoneSince until when the person's zones
+	// are known; From is the first date that may have a morning, NotBefore the moment of the
+	// approval, the resumption or the change of zone.
 	Zone      string       `json:"zone,omitempty"`
+	ZoneSince time.Time    `json:"zone_since,omitzero"`
 	From      morning.Date `json:"from,omitzero"`
 	NotBefore time.Time    `json:"not_before,omitzero"`
 	Released  []Day        `json:"released,omitempty"`
@@ -124,30 +127,30 @@ var (
 func (s *Schedule) Live() bool { return s.Status == Delivering || s.Status == Paused }
 
 // Approve starts the delivery: day 1 falls on the later of starts_on and the local date after
-// the approval.
-func (s *Schedule) Approve(at time.Time, zone string, channels []string, stale bool) {
-	s.Status, s.ApprovedAt, s.NotBefore, s.Stale = Delivering, at, at, stale
-	s.Zone, s.Channels = zone, channels
-	s.From = morning.Tomorrow(morning.Zone(zone), at)
+// the approval, where the person was then.
+func (s *Schedule) Approve(at time.Time, stays []account.Stay, channels []string, stale bool) {
+	s.Status, s.ApprovedAt, s.NotBefore, s.Stale, s.Channels = Delivering, at, at, stale, channels
+	s.Zone, s.ZoneSince = stays[0].Zone, at
+	for _, stay := range stays {
+		if !stay.Since.After(at) {
+			s.Zone = stay.Zone
+		}
+	}
+	s.From = morning.Tomorrow(morning.Zone(s.Zone), at)
 	if s.StartsOn.After(s.From) {
 		s.From = s.StartsOn
 	}
 }
 
 // Settle releases what has fallen due up to now, oldest first, and returns the ordinals, from
-// 1. zone is the person's present zone, and since is when it began to be: what fell due before
-// is due by the old one, what comes later by the new. Reads and sweeps call it alike, so that
-// a late sweep shows nothing wrong.
-func (s *Schedule) Settle(now time.Time, zone string, since time.Time) (released []int) {
-	from := len(s.Released)
-	if zone != s.Zone && !s.ApprovedAt.IsZero() {
-		if since.After(now) {
-			since = now
-		}
-		s.upTo(since, now)
-		s.Zone = zone
-		if s.NotBefore.Before(since) {
-			s.NotBefore = since
+// 1. stays are the person's zones, oldest first: what fell due in one is due by it, what comes
+// later by the next. Reads and sweeps call it alike, so that a late sweep shows nothing wrong.
+func (s *Schedule) Settle(now time.Time, stays []account.Stay) (released []int) {
+	from, known := len(s.Released), s.ZoneSince
+	for i, stay := range stays {
+		present := i == len(stays)-1
+		if !s.ApprovedAt.IsZero() && (stay.Since.After(known) || present && stay.Zone != s.Zone) {
+			s.move(stay, now)
 		}
 	}
 	s.upTo(now, now)
@@ -155,6 +158,19 @@ func (s *Schedule) Settle(now time.Time, zone string, since time.Time) (released
 		released = append(released, n+1)
 	}
 	return released
+}
+
+// move releases what fell due before a change of zone, and goes on in the new one.
+func (s *Schedule) move(to account.Stay, now time.Time) {
+	at := to.Since
+	if at.After(now) {
+		at = now
+	}
+	s.upTo(at, now)
+	s.Zone, s.ZoneSince = to.Zone, to.Since
+	if s.NotBefore.Before(at) {
+		s.NotBefore = at
+	}
 }
 
 // Tell takes the released days that come into the person's feed next, oldest first, at most
