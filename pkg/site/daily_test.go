@@ -67,7 +67,7 @@ func byDay(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Age
 	a.Daily(target, map[string]any{"pieces": mornings(a, deal), "starts_on": first.Format(time.DateOnly)})
 	days := "/deals/" + deal + "/schedule"
 	b.Get(days).Want(200, "Nothing lands before you have approved the list")
-	b.Get(days+"/days/3").Want(200, "You read this before your approval", "Ten minutes.")
+	b.Get(days+"/days/3").Want(200, "on the list that waits for your answer", "Ten minutes.")
 	b.Get("/deals/"+deal).Want(200, "Your turn", "$50 is released with your approval")
 	b.Get("/deals/"+deal+"/steps/4").Want(200, "The first comes on").Form("answer").Set("har_2", "yes").Set("channel.text", "on").Set("score", "8").Send("verdict=approve").Want(200, "Delivering - time-based schedule")
 	b.Get(days).Want(200, "Sealed until", "0 of 3 days landed so far")
@@ -189,7 +189,7 @@ func TestEachDayStaysSealedUntilItsMorning(t *testing.T) {
 	b.Get("/deals/"+deal).Want(200, "1 of 3 days landed so far.")
 	w.Until("2036-03-09T10:00:00Z") // the clocks went forward in the night
 	b.Get(days).Want(200, "All 3 days are here.", "All days have landed")
-	b.Get(days+"/days/3").Want(200, "Ten minutes.", "Day 2")
+	b.Get(days+"/days/3").Want(200, "Ten minutes.", "Back to day 2")
 	for _, n := range []string{"0", "4", "01", "x", "-1", "1%2F..", "99999999999999999999"} {
 		b.Get(days+"/days/"+n).Want(404, "There is nothing here")
 	}

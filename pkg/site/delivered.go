@@ -2,6 +2,7 @@ package site
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,10 +18,18 @@ func (c card) Field() string { return "change." + c.Card }
 
 // Question asks for what should change in it.
 func (c card) Question() string {
-	if c.Outcome != nil && slices.Contains([]string{"link", "stream", "file"}, c.Outcome.Kind) {
-		return "What should change in \u201c" + c.Title + "\u201d?"
+	what := "what was delivered"
+	switch o := c.Outcome; {
+	case o.Kind == "schedule":
+		what = "the list of days"
+	case o.URL != nil:
+		what = "\u201c" + *o.URL + "\u201d"
+	case o.Kind == "stream" && o.Filename != nil:
+		what = "\u201c" + *o.Filename + "\u201d"
+	case o.Kind == "stream" || o.Kind == "file":
+		what = "\u201c" + c.Title + "\u201d"
 	}
-	return "What should change in what was delivered?"
+	return "What should change in " + what + "?"
 }
 
 // Shown tells whether there is more to it than the note above the delivery.
@@ -53,6 +62,22 @@ type outcome struct {
 
 // Repo tells whether a link leads to a repository.
 func (o outcome) Repo() bool { return o.LinkKind != nil && *o.LinkKind == "repo" }
+
+// Sort says what kind of file it is, "" for what most people have no word for.
+func (o outcome) Sort() string {
+	if o.Type == nil {
+		return ""
+	}
+	kind, _, _ := strings.Cut(*o.Type, ";")
+	if word := fileWords[kind]; word != "" {
+		return word
+	}
+	kind, _, _ = strings.Cut(kind, "/")
+	return fileWords[kind]
+}
+
+var fileWords = map[string]string{"image": "a picture", "video": "a video", "audio": "a recording", "text": "a text", "text/csv": "a table",
+	"application/pdf": "a PDF", "application/zip": "a zip archive"}
 
 // versions parts what was delivered last from what was delivered before it; each keeps the
 // order in which it came. An agent files again only what is new: whole tells whether the

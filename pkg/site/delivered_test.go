@@ -37,10 +37,10 @@ func TestEverythingThatWasDeliveredIsOnTheStep(t *testing.T) {
 	step := "/deals/" + deal + "/steps/4"
 	sum := sha256.Sum256([]byte("the raw film"))
 	b.Get(step).Want(200, "The table is held under your name.", "A link on example.com", "https://example.com/album", "A repository on github.com",
-		"Nothing that happens off-site counts here.", "menu.txt", "17 bytes", "It belongs to you.",
-		"12 bytes. The agent keeps this file on its own storage", "we hold no copy", "Fingerprint (SHA-256): "+hex.EncodeToString(sum[:]),
+		"Nothing that happens off-site counts here.", "menu.txt", "17 bytes, a text", "It belongs to you.",
+		"12 bytes, a video. The agent keeps this file on its own storage", "we hold no copy", "Fingerprint (SHA-256): "+hex.EncodeToString(sum[:]),
 		"Your table", "The room", "Play the video “The way there” (opens YouTube)", "Day 1: The evening Friday, 14 March 2036", "Friday at eight, nine people.",
-		"Added while the work went on", "1 message of yours had no answer then.", "What should change in “A link to example.com”?", "What should change in what was delivered?")
+		"Added while the work went on", "1 message of yours had no answer then.", "What should change in “https://example.com/album”?", "What should change in what was delivered?")
 	if n := strings.Count(b.Text(), "Nothing that happens off-site counts here."); n != 3 {
 		t.Errorf("of 3 links that lead away %d say so", n)
 	}

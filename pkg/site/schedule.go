@@ -26,6 +26,7 @@ type schedule struct {
 	NextAt      *time.Time `json:"next_at"`
 	Channels    []string   `json:"channels"`
 	TextOffered bool       `json:"text_offered"`
+	Stale       bool       `json:"stale"` // silence approved it
 	Days        []day      `json:"days"`
 	Controls    []string   `json:"controls"`
 }

@@ -107,6 +107,16 @@ type stepView struct {
 // May tells whether the person can give a verdict now.
 func (s stepView) May(verdict string) bool { return slices.Contains(s.Step.Controls, verdict) }
 
+// Changeable are the parts of the delivery that can be asked to be changed one by one.
+func (s stepView) Changeable() (out []card) {
+	for _, c := range s.Step.Cards {
+		if c.Outcome != nil && !slices.ContainsFunc(s.Earlier, func(e card) bool { return s.Whole && e.Card == c.Card }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // FinishCents is what the finish line adds to an answer that approves it too.
 func (s stepView) FinishCents() int64 { return s.Step.AtStake - s.Step.Step.Cents }
 
