@@ -10,7 +10,7 @@ import (
 // when the operation refuses it in the end: guesses at a secret are limited like this.
 // Nothing may be staged for the same row otherwise.
 func (c *Call) Charge(r limit.Rule, subject string) error {
-	key := table.Key{PK: c.Group + ".LIMIT#" + r.Name + "#" + subject, SK: "ROOT"}
+	key := c.ChargeKey(r, subject)
 	state, _, err := Load[limit.State](c, key)
 	if err != nil {
 		return err
@@ -24,6 +24,11 @@ func (c *Call) Charge(r limit.Rule, subject string) error {
 	c.PutUntil(key, next, c.Now.Add(2*r.Per))
 	c.charged = append(c.charged, key)
 	return nil
+}
+
+// ChargeKey is the row Charge reads, for those who read it in a batch with others.
+func (c *Call) ChargeKey(r limit.Rule, subject string) table.Key {
+	return table.Key{PK: c.Group + ".LIMIT#" + r.Name + "#" + subject, SK: "ROOT"}
 }
 
 // Stand lets staged rows be written even when the operation refuses in the end, and nothing

@@ -50,4 +50,9 @@ func dealPath(deal string) string { return "/api/person/deals/" + deal }
 
 // ImageKey is the row of an image the agent uploaded for the documents of a deal; its value
 // is a KeptFile.
-func ImageKey(deal, file string) table.Key { return child(deal, "IMAGE#"+file) }
+func ImageKey(deal, file string) table.Key { return child(deal, imagePrefix+file) }
+
+// ImageID is the id in such a row's key.
+func ImageID(k table.Key) string { return strings.TrimPrefix(k.SK, imagePrefix) }
+
+const imagePrefix = "IMAGE#"

@@ -10,6 +10,7 @@ import (
 	"guildhall/pkg/fault"
 	"guildhall/pkg/id"
 	"guildhall/pkg/op"
+	"guildhall/pkg/table"
 )
 
 // Kinds of outcomes.
@@ -50,6 +51,7 @@ type Outcome struct {
 	// Block tells that a note came with a NOTE block, which is kept.
 	Block    bool   `json:"block,omitempty"`
 	Schedule string `json:"schedule,omitempty"` // the timed delivery it hands over
+	Pieces   int    `json:"pieces,omitempty"`   // how many there are in it
 }
 
 // OutcomeView is an outcome on the wire.
@@ -141,7 +143,8 @@ func PutOutcome(c *op.Call, d *path.Deal, s *path.Step, o *Outcome, kept *Kept) 
 }
 
 // Working reads the signed deal of the calling agent on a target; the bare 404 without one.
-func Working(c *op.Call, target string) (*path.Deal, error) {
+// more, when not nil, names further rows to read in the same batch, by the deal's id.
+func Working(c *op.Call, target string, more func(deal string) []table.Key) (*path.Deal, error) {
 	if !id.Valid(target) {
 		return nil, fault.BareNotFound
 	}
@@ -152,7 +155,11 @@ func Working(c *op.Call, target string) (*path.Deal, error) {
 	if !found {
 		return nil, fault.BareNotFound
 	}
-	if err := c.Fetch(OfDeal(r).with(c.Caller.ID, PlanKey)...); err != nil {
+	keys := OfDeal(r).with(c.Caller.ID, PlanKey)
+	if more != nil {
+		keys = append(keys, more(r.DealID)...)
+	}
+	if err := c.Fetch(keys...); err != nil {
 		return nil, err
 	}
 	d, err := Mine(c, r.DealID)

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -129,31 +130,39 @@ func youtube(s string) bool {
 // Images finds out which of the images that documents name are uploads of the deal. The
 // documents need not be well formed.
 func Images(c *op.Call, deal string, documents ...json.RawMessage) (map[string]bool, error) {
+	keys := imageKeys(deal, documents...)
+	if err := c.Fetch(keys...); err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, k := range keys {
+		r, err := c.Get(k)
+		if err != nil {
+			return nil, err
+		}
+		if r.Found() {
+			there[deals.ImageID(k)] = true
+		}
+	}
+	return there, nil
+}
+
+// imageKeys are the rows of the images that documents name, each once.
+func imageKeys(deal string, documents ...json.RawMessage) []table.Key {
 	var keys []table.Key
-	ids := map[string]bool{}
 	for _, raw := range documents {
 		var d deals.Document
 		if json.Unmarshal(raw, &d) != nil {
 			continue
 		}
 		for _, b := range d.Blocks[:min(len(d.Blocks), MaxDocumentBlocks)] {
-			if file := imageID(b.FileID); b.Type == "image" && id.Valid(file) && !ids[file] {
-				ids[file] = true
-				keys = append(keys, deals.ImageKey(deal, file))
+			key := deals.ImageKey(deal, imageID(b.FileID))
+			if b.Type == "image" && id.Valid(imageID(b.FileID)) && !slices.Contains(keys, key) {
+				keys = append(keys, key)
 			}
 		}
 	}
-	if err := c.Fetch(keys...); err != nil {
-		return nil, err
-	}
-	for file := range ids {
-		r, err := c.Get(deals.ImageKey(deal, file))
-		if err != nil {
-			return nil, err
-		}
-		ids[file] = r.Found()
-	}
-	return ids, nil
+	return keys
 }
 
 func imageID(s string) string { return strings.ToLower(strings.TrimSpace(s)) }

@@ -33,24 +33,25 @@ func gateFault(f *fault.Fault, status, reason, detail string) *fault.Fault {
 	return f.With("link_status", status).With("reason", reason)
 }
 
+// gate asks the rules about the link.
+func (f *filing) gate() {
+	if f.in.Kind == "" {
+		f.in.Kind = linkgate.KindURL
+	}
+	f.verdict = linkgate.Check(*f.in.URL, linkgate.Options{Kind: f.in.Kind, Transfer: linkprobe.Transfer(f.c)})
+}
+
 // link lets a link through the gate. The rules alone come first; then what the stewards
 // said of it on this deal; then the network, where a probe is configured.
 func (f *filing) link() error {
 	if f.form != formLink {
 		return nil
 	}
-	kind := f.in.Kind
-	if kind == "" {
-		kind = linkgate.KindURL
-	}
-	v := linkgate.Check(*f.in.URL, linkgate.Options{Kind: kind, Transfer: linkprobe.Transfer(f.c)})
+	v := f.verdict
 	if v.Status == linkgate.Rejected {
 		return gateFault(LinkRejected, v.Status, v.Reason, v.Detail)
 	}
 	key := deals.LinkKey(deals.LinkID(f.d.ID, v.URL))
-	if err := f.c.Fetch(key, probeKey(v.URL)); err != nil {
-		return err
-	}
 	known, found, err := op.Load[deals.Link](f.c, key)
 	switch {
 	case err != nil:
@@ -76,7 +77,7 @@ func (f *filing) link() error {
 			return err
 		}
 	}
-	f.o.Kind, f.o.URL, f.o.Host, f.o.LinkKind = deals.KindLink, v.URL, v.Host, kind
+	f.o.Kind, f.o.URL, f.o.Host, f.o.LinkKind = deals.KindLink, v.URL, v.Host, f.in.Kind
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 	"guildhall/pkg/text"
+	"guildhall/pkg/text/linkgate"
 )
 
 // Limits of an outcome (bench.md 2.11, 13.2).
@@ -60,7 +61,11 @@ func (in FileIn) Rows(account string) []table.Key {
 	if !id.Valid(in.TargetID) || account == "" {
 		return nil
 	}
-	return []table.Key{deals.OnTargetKey(in.TargetID, account), record.HeadKey(account)}
+	keys := []table.Key{deals.OnTargetKey(in.TargetID, account), record.HeadKey(account)}
+	if in.UploadID != nil && id.Valid(*in.UploadID) {
+		keys = append(keys, streamKey(*in.UploadID))
+	}
+	return keys
 }
 
 // FileOut is the receipt of an outcome, or the ticket of an announced file.
@@ -160,6 +165,7 @@ type filing struct {
 	planned *proposal.Step // nil on the platform's own steps
 	o       *deals.Outcome
 	kept    *deals.Kept
+	verdict linkgate.Verdict // of the rules, about the link
 	// screened are the texts the screens look at, by field.
 	screened [][2]string
 }
@@ -200,9 +206,21 @@ func (f *filing) words() error {
 	return nil
 }
 
+// rows are what the filing's form needs beside the deal.
+func (f *filing) rows(deal string) []table.Key {
+	switch {
+	case f.in.URL != nil:
+		f.gate()
+		return []table.Key{deals.LinkKey(deals.LinkID(deal, f.verdict.URL)), probeKey(f.verdict.URL), f.c.ChargeKey(heldRule, deal)}
+	case sent(f.in.Document):
+		return imageKeys(deal, f.in.Document)
+	}
+	return nil
+}
+
 // turn reads the deal and refuses a filing that is not due.
 func (f *filing) turn() (err error) {
-	if f.d, err = deals.Working(f.c, f.in.TargetID); err != nil {
+	if f.d, err = deals.Working(f.c, f.in.TargetID, f.rows); err != nil {
 		return err
 	}
 	var one bool

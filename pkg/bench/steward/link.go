@@ -54,8 +54,11 @@ func decideLink(c *op.Call, in LinkIn) (LinkOut, error) {
 	if !found || l.ID != in.LinkID {
 		return LinkOut{}, fault.BareNotFound
 	}
-	k, found, err := deals.LoadCase(c, l.CaseID)
+	k, found, err := op.Load[deals.Case](c, deals.CaseKey(l.CaseID))
 	if err != nil {
+		return LinkOut{}, err
+	}
+	if err := c.Fetch(deals.CaseListKey(&k), record.HeadKey(l.AgentID)); err != nil {
 		return LinkOut{}, err
 	}
 	x := &decision{c: c, kase: &k, in: DecideIn{Written: "Decided at the link itself."}, f: finding{name: LinkRejected}}
