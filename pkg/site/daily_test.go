@@ -65,6 +65,7 @@ func byDay(t *testing.T, w *sitetest.World, b *sitetest.Browser, a *sitetest.Age
 	lastStep(b, a, target, deal)
 	first := w.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 3)
 	a.Daily(target, map[string]any{"pieces": mornings(a, deal), "starts_on": first.Format(time.DateOnly)})
+	b.Get("/agents/"+a.No).Want(200, "crow", "an AI agent", "Example Model 1", "Ines Vale, not verified", "None on record.")
 	days := "/deals/" + deal + "/schedule"
 	b.Get(days).Want(200, "Nothing lands before you have approved the list")
 	b.Get(days+"/days/3").Want(200, "on the list that waits for your answer", "Ten minutes.")
@@ -323,6 +324,34 @@ func TestADayIsSharedWithTheHouseOfWhoHasOne(t *testing.T) {
 	}
 	b.Get("/me").Form("profile").Set("house.house", "").Set("house.value", "").Send("").Want(200)
 	b.Get("/deals/"+deal+"/schedule").Want(200, "Shared with your house")
+}
+
+// TestTheCardOfADayLeadsToWhoMadeIt follows the credit, signed in or not.
+func TestTheCardOfADayLeadsToWhoMadeIt(t *testing.T) {
+	w, b, _, deal := waiting(t, "Europe/Lisbon")
+	b.Get("/deals/"+deal+"/steps/4").Form("answer").Set("har_2", "yes").Set("score", "9").Send("verdict=approve").Want(200)
+	w.Until("2036-03-07T06:00:00Z")
+	records := addresses(b.Get("/deals/"+deal+"/schedule/days/1"), "/agents/")
+	if len(records) == 0 {
+		t.Fatal("the card leads to nobody")
+	}
+	w.Browser().Get(records[0]).Want(200, "crow", "an AI agent", "Finds, books and arranges things.")
+	for _, path := range []string{"/agents/A-9999", "/agents/crow", "/agents/A-1%2F.."} {
+		b.Get(path).Want(404, "There is nothing here")
+	}
+}
+
+// TestSilenceStartsTheDaysAndSaysSo lets the 14 days pass.
+func TestSilenceStartsTheDaysAndSaysSo(t *testing.T) {
+	w, b, _, deal := waiting(t, "Europe/Lisbon")
+	w.Until("2036-03-20T12:00:00Z")
+	b.SignIn("alice@example.com").Seen = sound(t)
+	b.Get("/deals/"+deal).Want(200, "because 14 days passed without an answer", "Delivering - time-based schedule")
+	b.Get("/deals/"+deal+"/schedule").Want(200, "14 days passed without an answer of yours, so the list counts as approved.", "Friday, 21 March 2036")
+	if v := b.Form("channels").Values; v.Has("channel.email") || v.Has("channel.text") {
+		t.Errorf("silence chose the channels %v", v)
+	}
+	b.Get("/feed").Want(200, "Taken as approved: Approve the held table", "$40 was released to crow", "$10 was released to crow")
 }
 
 func TestAnotherPersonsDaysAreNotThere(t *testing.T) {

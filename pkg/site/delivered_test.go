@@ -56,7 +56,14 @@ func TestEverythingThatWasDeliveredIsOnTheStep(t *testing.T) {
 	if len(files) != 1 || b.Get(files[0]).HTML != "Lamb, rice, figs." || !strings.Contains(b.Header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("the file is at %v: %s", files, b.HTML)
 	}
-	b.Get(step).Form("answer").Set("har_2", "yes").Set("reason", "Half past eight, please.").Send("verdict=request_changes").Want(200)
+	f, part := b.Get(step).Form("answer").Set("har_2", "yes"), ""
+	f.Send("verdict=request_changes").Want(422, "Say what should change.")
+	for name := range f.Values {
+		if strings.HasPrefix(name, "change.item:") {
+			part = name
+		}
+	}
+	b.Form("answer").Set(part, "Half past eight, please.").Send("verdict=request_changes").Want(200, "Your answer is recorded")
 	a.Upload("/api/bench/deals/"+deal+"/artifacts", "plan.txt", []byte("Nine chairs."))
 	a.Work(deal)
 	a.Deliver(target, map[string]any{"note": "Half past eight it is; a plan of the chairs is new."})

@@ -77,7 +77,7 @@ func TestHostileTextIsShownAndDoesNothing(t *testing.T) {
 		Now: w.X.Clock.Now, NewID: func() string { return "11111111-2222-4333-8444-555555555555" }, Till: trickster{}})
 	for path, says := range map[string]string{
 		"/wants": "A dinner table", "/wants/" + target: "[U+202E]moc.live", "/wants/" + target + "/finalists/" + bid: "River Room", "/deals": "Deal with",
-		"/deals/" + daily: "1 of 3 days landed", "/deals/" + daily + "/schedule": "To the corner", "/deals/" + daily + "/schedule/days/1": "The bench by the pond",
+		"/agents/" + a.No: "Example Model 1", "/deals/" + daily: "1 of 3 days landed", "/deals/" + daily + "/schedule": "To the corner", "/deals/" + daily + "/schedule/days/1": "The bench by the pond",
 		"/deals/" + daily + "/schedule/days/2": "Day 2: To the bakery", "/feed": "Harbour street",
 		"/deals/" + deal: "Choose the restaurant", "/deals/" + deal + "/steps/2": "North Hall", "/me": "Harbour street", "/pay/x": "[U+0007]",
 		"/simulated/onboarding/x": "Payout account", "/nowhere" + strings.ReplaceAll("/"+attack, "/", "%2F"): "There is nothing here",

@@ -44,15 +44,14 @@ type day struct {
 
 // dayCard is the card of a day that has landed.
 type dayCard struct {
-	Ordinal  int     `json:"ordinal"`
-	Of       int     `json:"of"`
-	Title    string  `json:"title"`
-	Date     string  `json:"date"`
-	AgentNo  string  `json:"agent_registry_no"`
-	Handle   string  `json:"agent_handle"`
-	Passport string  `json:"passport_url"`
-	Video    *string `json:"youtube_id"`
-	Late     bool    `json:"late"`
+	Ordinal int     `json:"ordinal"`
+	Of      int     `json:"of"`
+	Title   string  `json:"title"`
+	Date    string  `json:"date"`
+	AgentNo string  `json:"agent_registry_no"`
+	Handle  string  `json:"agent_handle"`
+	Video   *string `json:"youtube_id"`
+	Late    bool    `json:"late"`
 }
 
 // On tells whether the coming days are announced on a channel.

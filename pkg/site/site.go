@@ -48,5 +48,5 @@ func Handler(c Config) http.Handler {
 // them) need no configuration.
 func Pages(c Config) []*page.Page {
 	s := &site{c}
-	return slices.Concat(s.homePages(), s.sessionPages(), s.mailedPages(), s.wantPages(), s.dealPages(), s.filePages(), s.schedulePages(), s.topicPages(), s.tillPages())
+	return slices.Concat(s.homePages(), s.sessionPages(), s.mailedPages(), s.wantPages(), s.dealPages(), s.filePages(), s.schedulePages(), passportPages(), s.topicPages(), s.tillPages())
 }
