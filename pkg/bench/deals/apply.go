@@ -5,6 +5,7 @@ import (
 	"guildhall/pkg/bench/access"
 	"guildhall/pkg/bench/bids"
 	"guildhall/pkg/bench/deals/path"
+	"guildhall/pkg/bench/drip"
 	"guildhall/pkg/bench/money"
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
@@ -70,6 +71,8 @@ func (x *change) touched(events []path.Event) []table.Key {
 				bids.MoveKey(d.AgentID, "bid", d.ProposalID), account.LiveDeals(d.PersonID))
 		case e.Word == record.DealSigned, e.Word == record.IntegrityDecided && !d.EndedAt.IsZero():
 			keys = append(keys, wants.Key(d.TargetID), wants.BriefKey(d.TargetID))
+		case e.Word == record.ScheduleApproved, e.Word == record.AskChangesRequested && e.Schedule != "":
+			keys = append(keys, drip.Key(e.Schedule))
 		case e.Word == path.ReviewOpened, e.Word == path.ReviewClosed:
 			keys = append(keys, registry.AgentKey(d.AgentID))
 		case e.Word == record.TargetResolved:

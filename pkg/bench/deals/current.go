@@ -119,6 +119,9 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if err != nil {
 		return CurrentOut{}, err
 	}
+	if err := c.Fetch(append(scheduleRows(d), wants.BudgetKey(d.TargetID))...); err != nil {
+		return CurrentOut{}, err
+	}
 	bundle, found, err := op.Load[Bundle](c, answersKey(d.ID))
 	if err != nil {
 		return CurrentOut{}, err

@@ -296,6 +296,9 @@ func (out *StepOut) deliver(c *op.Call, v *view) error {
 		if o.kept() {
 			keys = append(keys, DocKey(v.d.ID, o.ID))
 		}
+		if v.asks(&o) {
+			keys = append(keys, o.pieces()...)
+		}
 	}
 	if err := c.Fetch(keys...); err != nil {
 		return err
@@ -307,8 +310,8 @@ func (out *StepOut) deliver(c *op.Call, v *view) error {
 			return err
 		}
 		o.show(v.d.ID, kept)
-		if of := v.outcomes[i].Schedule; of != "" && v.s.State == path.Waiting && of == v.s.Schedule {
-			if o.Document, err = packageDocument(c, of); err != nil {
+		if v.asks(&v.outcomes[i]) {
+			if o.Document, err = packageDocument(c, v.d, &v.outcomes[i]); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/op"
+	"guildhall/pkg/table"
 )
 
 // KindSchedule is the outcome that hands a timed delivery over.
@@ -82,23 +83,32 @@ func Packaged(d *path.Deal) string {
 	return ""
 }
 
-// Schedule reads the timed delivery of a deal as it is now; nil when there is none. What is
-// due by now shows as released, whether a sweep was there or not.
-func Schedule(c *op.Call, d *path.Deal) (*drip.Schedule, []int, error) {
+// scheduleRows are the rows by which a deal's timed delivery is read; none when it has none.
+func scheduleRows(d *path.Deal) []table.Key {
 	of := Packaged(d)
 	if of == "" {
-		return nil, nil, nil
+		return nil
 	}
-	if err := c.Fetch(drip.Key(of), account.PersonKey(d.PersonID)); err != nil {
-		return nil, nil, err
+	return []table.Key{drip.Key(of), account.PersonKey(d.PersonID)}
+}
+
+// Schedule reads the timed delivery of a deal as it is now; nil when there is none. What is
+// due by now shows as released, whether a sweep was there or not. more are rows to read along.
+func Schedule(c *op.Call, d *path.Deal, more ...table.Key) (*drip.Schedule, error) {
+	of := Packaged(d)
+	if of == "" {
+		return nil, nil
+	}
+	if err := c.Fetch(append(scheduleRows(d), more...)...); err != nil {
+		return nil, err
 	}
 	s, found, err := drip.Load(c, of)
 	if err != nil || !found {
-		return nil, nil, err
+		return nil, err
 	}
 	p, _, err := op.Load[account.Person](c, account.PersonKey(d.PersonID))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if s.Status == drip.Filed && d.Status == path.Ended {
 		overtaken(d, &s, &p)
@@ -106,20 +116,21 @@ func Schedule(c *op.Call, d *path.Deal) (*drip.Schedule, []int, error) {
 	if s.Status == drip.Filed {
 		s.Zone = p.Timezone // the one to come, for showing
 	}
-	return &s, Settle(&s, &p, c.Now), nil
+	Settle(&s, &p, c.Now)
+	return &s, nil
 }
 
-// Settle makes true of a timed delivery what fell due up to now for its person, and returns
-// the days that are new. For who closed the account nothing falls due any more.
-func Settle(s *drip.Schedule, p *account.Person, now time.Time) (days []int) {
+// Settle makes true of a timed delivery what fell due up to now for its person. For who
+// closed the account nothing falls due any more.
+func Settle(s *drip.Schedule, p *account.Person, now time.Time) {
 	if p.ClosedAt.IsZero() {
-		return s.Settle(now, p.Stays())
+		s.Settle(now, p.Stays())
+		return
 	}
-	days = s.Settle(p.ClosedAt, p.Stays())
+	s.Settle(p.ClosedAt, p.Stays())
 	if s.Live() {
 		_ = s.Stop(p.ClosedAt) // refused only for what is not live
 	}
-	return days
 }
 
 // overtaken makes true of a filed timed delivery what the end of its deal means, before it is
@@ -144,7 +155,7 @@ func Settled(c *op.Call, d *path.Deal) error {
 
 // scheduleLine is the timed delivery of a deal for an answer, nil when there is none.
 func scheduleLine(c *op.Call, d *path.Deal) (*ScheduleLine, error) {
-	s, _, err := Schedule(c, d)
+	s, err := Schedule(c, d)
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -180,19 +191,32 @@ func (x *change) scheduled(e *path.Event) error {
 	return nil
 }
 
+// asks tells whether an outcome is the timed delivery that waits for the person's answer.
+func (v *view) asks(o *Outcome) bool {
+	return o.Schedule != "" && v.s.State == path.Waiting && o.Schedule == v.s.Schedule
+}
+
+// pieces are the rows of the timed delivery it hands over.
+func (o *Outcome) pieces() []table.Key {
+	keys := make([]table.Key, o.Pieces)
+	for i := range keys {
+		keys[i] = drip.PieceKey(o.Schedule, i+1)
+	}
+	return keys
+}
+
 // packageDocument is a timed delivery as one document: a divider before each day.
-func packageDocument(c *op.Call, schedule string) (*Document, error) {
-	s, found, err := drip.Load(c, schedule)
-	if err != nil || !found {
-		return nil, err
-	}
-	pieces, err := drip.LoadPieces(c, &s)
-	if err != nil {
-		return nil, err
-	}
+func packageDocument(c *op.Call, deal *path.Deal, o *Outcome) (*Document, error) {
 	out := &Document{Blocks: []Block{}}
-	for i, p := range pieces {
-		out.Blocks = append(out.Blocks, Block{Type: "day", Ordinal: i + 1, Title: p.Title})
+	for n := 1; n <= o.Pieces; n++ {
+		p, found, err := drip.LoadPiece(c, o.Schedule, n)
+		if err == nil && !found {
+			err = fmt.Errorf("deals: piece %d of %s is missing", n, o.Schedule)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Blocks = append(out.Blocks, Block{Type: "day", Ordinal: n, Title: p.Title})
 		var d Document
 		if err := json.Unmarshal(p.Document, &d); err != nil {
 			return nil, err
@@ -202,6 +226,6 @@ func packageDocument(c *op.Call, schedule string) (*Document, error) {
 		}
 		out.Blocks = append(out.Blocks, d.Blocks...)
 	}
-	out.ShowImages(s.DealID)
+	out.ShowImages(deal.ID)
 	return out, nil
 }

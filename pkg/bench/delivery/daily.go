@@ -51,15 +51,19 @@ type OfDaily struct{ deals.OfDeal }
 func (in OfDaily) Rows(string) []table.Key { return in.OfDeal.Rows("") }
 
 // load reads the caller's deal and its timed delivery, settled; a deal without one is the
-// bare 404. days are the ones that no sweep has released yet.
-func load(c *op.Call, deal string) (d *path.Deal, s *drip.Schedule, days []int, err error) {
+// bare 404. An ordinal, where there is one, names a day that is read along.
+func load(c *op.Call, deal string, ordinal int) (d *path.Deal, s *drip.Schedule, err error) {
 	if d, err = deals.Seen(c, deal); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if s, days, err = deals.Schedule(c, d); err == nil && s == nil {
+	var more []table.Key
+	if of := deals.Packaged(d); of != "" && ordinal > 0 {
+		more = append(more, drip.PieceKey(of, ordinal))
+	}
+	if s, err = deals.Schedule(c, d, more...); err == nil && s == nil {
 		err = fault.BareNotFound
 	}
-	return d, s, days, err
+	return d, s, err
 }
 
 func meta(verb, summary string, more ...string) op.Meta {
@@ -74,7 +78,7 @@ var ReadDaily = op.Declare(op.Meta{
 }, readDaily)
 
 func readDaily(c *op.Call, in OfDaily) (DailyOut, error) {
-	d, s, _, err := load(c, in.DealID)
+	d, s, err := load(c, in.DealID, 0)
 	if err != nil {
 		return DailyOut{}, err
 	}
@@ -223,11 +227,11 @@ var ReadDay = op.Declare(op.Meta{
 }, readDay)
 
 func readDay(c *op.Call, in OfDay) (DayOut, error) {
-	d, s, _, err := load(c, in.DealID)
+	n := in.number()
+	d, s, err := load(c, in.DealID, n)
 	if err != nil {
 		return DayOut{}, err
 	}
-	n := in.number()
 	switch {
 	case n < 1 || n > len(s.Pieces):
 		return DayOut{}, fault.BareNotFound

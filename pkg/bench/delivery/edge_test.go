@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"guildhall/pkg/account"
+	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/bench/drip"
 	"guildhall/pkg/op"
@@ -193,4 +194,40 @@ func TestANewZoneReachesWhoeverDecidesAtThatMoment(t *testing.T) {
 			t.Errorf("whoever read %s before would come through", before)
 		}
 	}
+}
+
+// TestWhatATimedDeliveryCosts counts calls of the store, credential, limit and idempotency
+// included. Which timed delivery it is stands in the deal, so that what is about it costs one
+// batch more than what is about the deal alone.
+func TestWhatATimedDeliveryCosts(t *testing.T) {
+	m := newMornings(t)
+	d := m.ready("UTC")
+	m.Do(account.Update, optest.Req{Token: d.person, Body: fields{"house": fields{"house": "House of Oak", "value": "care"}}}).Want(200)
+	check := func(what string, gets, queries, commits int64, call func() optest.Res) {
+		t.Helper()
+		m.Settle()
+		before := m.Store.Stats()
+		if r := call(); r.Status > 299 {
+			t.Fatalf("%s: %s", what, r.Body)
+		}
+		if got := m.Store.Stats().Since(before); got.Gets != gets || got.Queries != queries || got.Commits != commits {
+			t.Errorf("%s: %d gets, %d queries, %d commits; want %d, %d, %d", what, got.Gets, got.Queries, got.Commits, gets, queries, commits)
+		}
+	}
+	check("file", 2, 0, 1, func() optest.Res { return d.schedule(fields{"pieces": pieces(4)}) })
+	check("read while it waits", 2, 0, 0, d.daily)
+	check("read a day while it waits", 2, 0, 0, func() optest.Res { return d.day(delivery.ReadDay, "1") })
+	check("read the step", 2, 1, 0, func() optest.Res { return d.step("4") })
+	check("approve", 2, 1, 1, func() optest.Res { return d.answer("4", "approve", "score", 9) })
+	check("read", 2, 0, 0, d.daily)
+	check("read as the agent", 2, 0, 0, d.current)
+	check("read the deal", 2, 0, 0, func() optest.Res { return d.Do(deals.ReadDeal, optest.Req{Token: d.person, Path: d.at("")}) })
+	m.Advance(aDay)
+	check("read a day", 2, 0, 0, func() optest.Res { return d.day(delivery.ReadDay, "1") })
+	check("share", 2, 0, 1, func() optest.Res { return d.day(delivery.Share, "1") })
+	check("read the House", 1, 4, 0, func() optest.Res { return m.Do(delivery.ReadHouse, optest.Req{Token: d.person}) })
+	check("pause", 2, 0, 1, func() optest.Res { return d.say(delivery.Pause, fields{}) })
+	check("resume", 2, 0, 1, func() optest.Res { return d.say(delivery.Resume, fields{}) })
+	check("channels", 2, 0, 1, func() optest.Res { return d.say(delivery.SetChannels, fields{"channels": []string{"email"}}) })
+	check("stop", 2, 0, 1, func() optest.Res { return d.say(delivery.Stop, fields{}) })
 }

@@ -84,17 +84,14 @@ func fileSchedule(c *op.Call, in ScheduleIn) (ScheduleOut, error) {
 	if err != nil {
 		return ScheduleOut{}, err
 	}
-	p, _, err := op.Load[account.Person](c, account.PersonKey(d.PersonID))
-	if err != nil {
-		return ScheduleOut{}, err
-	}
 	s := &drip.Schedule{ID: c.NewID(), Receipt: c.NewID(), DealID: d.ID, TargetID: d.TargetID, AgentID: d.AgentID, PersonID: d.PersonID,
 		Handle: d.Handle, AgentNo: d.AgentNo, Practice: d.Practice, Status: drip.Filed, FiledAt: c.Now}
-	pieces, note, err := in.read(c, s, &p)
+	pieces, note, err := in.read(c, s)
 	if err != nil {
 		return ScheduleOut{}, err
 	}
-	o := &deals.Outcome{ID: s.Receipt, Kind: deals.KindSchedule, Version: step.Version + 1, Note: note, FiledAt: c.Now, Unanswered: step.Unread, Schedule: s.ID}
+	o := &deals.Outcome{ID: s.Receipt, Kind: deals.KindSchedule, Version: step.Version + 1, Note: note, FiledAt: c.Now, Unanswered: step.Unread,
+		Schedule: s.ID, Pieces: len(pieces)}
 	o.SHA256, o.Bytes = weigh(pieces)
 	if step, err = d.FileSchedule(c.Now, s.ID); err != nil {
 		return ScheduleOut{}, err
@@ -121,14 +118,14 @@ func unscheduled(c *op.Call, target string) (*path.Deal, error) {
 	if !found {
 		return nil, fault.BareNotFound
 	}
-	if err := c.Fetch(deals.Key(r.DealID), deals.PlanKey(r.DealID)); err != nil {
+	if err := c.Fetch(deals.OfDeal(r).Rows(c.Caller.ID)...); err != nil {
 		return nil, err
 	}
 	d, err := deals.Mine(c, r.DealID)
 	if err != nil {
 		return nil, err
 	}
-	if s, _, err := deals.Schedule(c, d); err != nil {
+	if s, err := deals.Schedule(c, d); err != nil {
 		return nil, err
 	} else if s != nil && (s.Live() || s.Status == drip.Filed) {
 		return nil, ScheduleExists
@@ -136,11 +133,11 @@ func unscheduled(c *op.Call, target string) (*path.Deal, error) {
 	if d.Status != path.Signed {
 		return nil, fault.BareNotFound
 	}
-	return d, c.Fetch(account.PersonKey(d.PersonID))
+	return d, nil
 }
 
 // read checks a timed delivery and completes the schedule with it.
-func (in *ScheduleIn) read(c *op.Call, s *drip.Schedule, p *account.Person) (pieces []drip.Piece, note string, err error) {
+func (in *ScheduleIn) read(c *op.Call, s *drip.Schedule) (pieces []drip.Piece, note string, err error) {
 	note = text.Normalize(in.Note)
 	if text.Len(note) > MaxNote {
 		return nil, "", NoteTooLong
@@ -148,7 +145,7 @@ func (in *ScheduleIn) read(c *op.Call, s *drip.Schedule, p *account.Person) (pie
 	if in.Cadence != nil && *in.Cadence != daily {
 		return nil, "", ScheduleInvalid.At("cadence").Say("The one cadence is daily.")
 	}
-	if err := in.begin(c, s, p); err != nil {
+	if err := in.begin(c, s); err != nil {
 		return nil, "", err
 	}
 	list, err := in.list()
@@ -181,9 +178,13 @@ func (in *ScheduleIn) read(c *op.Call, s *drip.Schedule, p *account.Person) (pie
 }
 
 // begin reads starts_on as a date of the person's zone.
-func (in *ScheduleIn) begin(c *op.Call, s *drip.Schedule, p *account.Person) error {
+func (in *ScheduleIn) begin(c *op.Call, s *drip.Schedule) error {
 	if in.StartsOn == nil {
 		return nil
+	}
+	p, _, err := op.Load[account.Person](c, account.PersonKey(s.PersonID))
+	if err != nil {
+		return err
 	}
 	zone := morning.Zone(p.Timezone)
 	first := morning.Tomorrow(zone, c.Now)

@@ -341,29 +341,6 @@ func LoadPiece(c *op.Call, schedule string, ordinal int) (p Piece, found bool, e
 	return op.Load[Piece](c, PieceKey(schedule, ordinal))
 }
 
-// LoadPieces reads all pieces of a timed delivery, in order.
-func LoadPieces(c *op.Call, s *Schedule) ([]Piece, error) {
-	keys := make([]table.Key, len(s.Pieces))
-	for i := range keys {
-		keys[i] = PieceKey(s.ID, i+1)
-	}
-	if err := c.Fetch(keys...); err != nil {
-		return nil, err
-	}
-	out := make([]Piece, len(keys))
-	for i := range keys {
-		p, found, err := LoadPiece(c, s.ID, i+1)
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			return nil, fmt.Errorf("drip: piece %d of %s is missing", i+1, s.ID)
-		}
-		out[i] = p
-	}
-	return out, nil
-}
-
 // Create stages a filed timed delivery with its pieces.
 func (s *Schedule) Create(c *op.Call, pieces []Piece) {
 	c.Create(Key(s.ID), s)
