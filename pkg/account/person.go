@@ -47,10 +47,12 @@ type Person struct {
 	Facts Facts `json:"facts,omitzero"`
 }
 
-// Stay is a zone a person has from a moment on; zero is the beginning.
+// Stay is a zone a person has from a moment on; zero is the beginning. Two may begin in one
+// moment: they are numbered, from 0.
 type Stay struct {
-	Zone  string    `json:"zone"`
-	Since time.Time `json:"since,omitzero"`
+	Number int       `json:"number"`
+	Zone   string    `json:"zone"`
+	Since  time.Time `json:"since,omitzero"`
 }
 
 // maxStays bounds how many zones of a person are kept.
@@ -58,7 +60,8 @@ const maxStays = 8
 
 // Move gives the person another zone.
 func (p *Person) Move(zone string, at time.Time) {
-	p.Zones = append(p.Stays(), Stay{zone, at})
+	stays := p.Stays()
+	p.Zones = append(stays, Stay{stays[len(stays)-1].Number + 1, zone, at})
 	p.Zones = p.Zones[max(0, len(p.Zones)-maxStays):]
 	p.Timezone = zone
 }

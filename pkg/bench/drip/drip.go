@@ -99,11 +99,11 @@ type Schedule struct {
 	ApprovedAt time.Time `json:"approved_at,omitzero"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 
-	// Zone is the zone the mornings are those of, and ZoneSince until when the person's zones
-	// are known; From is the first date that may have a morning, NotBefore the moment of the
-	// approval, the resumption or the change of zone.
+	// Zone is the zone the mornings are those of, and Stay its number among the person's; From
+	// is the first date that may have a morning, NotBefore the moment of the approval, the
+	// resumption or the change of zone.
 	Zone      string       `json:"zone,omitempty"`
-	ZoneSince time.Time    `json:"zone_since,omitzero"`
+	Stay      int          `json:"stay,omitempty"`
 	From      morning.Date `json:"from,omitzero"`
 	NotBefore time.Time    `json:"not_before,omitzero"`
 	Released  []Day        `json:"released,omitempty"`
@@ -130,10 +130,9 @@ func (s *Schedule) Live() bool { return s.Status == Delivering || s.Status == Pa
 // the approval, where the person was then.
 func (s *Schedule) Approve(at time.Time, stays []account.Stay, channels []string, stale bool) {
 	s.Status, s.ApprovedAt, s.NotBefore, s.Stale, s.Channels = Delivering, at, at, stale, channels
-	s.Zone, s.ZoneSince = stays[0].Zone, at
-	for _, stay := range stays {
-		if !stay.Since.After(at) {
-			s.Zone = stay.Zone
+	for i, stay := range stays {
+		if i == 0 || !stay.Since.After(at) {
+			s.Zone, s.Stay = stay.Zone, stay.Number
 		}
 	}
 	s.From = morning.Tomorrow(morning.Zone(s.Zone), at)
@@ -146,10 +145,9 @@ func (s *Schedule) Approve(at time.Time, stays []account.Stay, channels []string
 // 1. stays are the person's zones, oldest first: what fell due in one is due by it, what comes
 // later by the next. Reads and sweeps call it alike, so that a late sweep shows nothing wrong.
 func (s *Schedule) Settle(now time.Time, stays []account.Stay) (released []int) {
-	from, known := len(s.Released), s.ZoneSince
-	for i, stay := range stays {
-		present := i == len(stays)-1
-		if !s.ApprovedAt.IsZero() && (stay.Since.After(known) || present && stay.Zone != s.Zone) {
+	from := len(s.Released)
+	for _, stay := range stays {
+		if stay.Number > s.Stay && !s.ApprovedAt.IsZero() {
 			s.move(stay, now)
 		}
 	}
@@ -167,7 +165,7 @@ func (s *Schedule) move(to account.Stay, now time.Time) {
 		at = now
 	}
 	s.upTo(at, now)
-	s.Zone, s.ZoneSince = to.Zone, to.Since
+	s.Zone, s.Stay = to.Zone, to.Number
 	if s.NotBefore.Before(at) {
 		s.NotBefore = at
 	}
