@@ -351,7 +351,7 @@ func TestSilenceStartsTheDaysAndSaysSo(t *testing.T) {
 	if v := b.Form("channels").Values; v.Has("channel.email") || v.Has("channel.text") {
 		t.Errorf("silence chose the channels %v", v)
 	}
-	b.Get("/feed").Want(200, "Taken as approved: Approve the held table", "$40 was released to crow", "$10 was released to crow")
+	b.Get("/feed").Want(200, "Taken as approved: Approve the held table", "$50 was released to crow")
 }
 
 func TestAnotherPersonsDaysAreNotThere(t *testing.T) {

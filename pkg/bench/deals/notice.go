@@ -134,15 +134,29 @@ func (x *change) words(e *path.Event) (subject, body string) {
 		}
 		return "A message from " + d.Handle, d.Handle + " wrote to you about the step \"" + s.Title + "\"."
 	case record.StepApproved:
-		if e.Cause != path.ByStale {
-			return "", ""
-		}
-		return "Taken as approved: " + s.Title, fmt.Sprintf("14 days passed without an answer, so this step counts as approved and %s was released to %s.", dollars(s.Cents), d.Handle)
+		return x.silentWords(e, s)
 	}
 	if ending(e.Word) {
 		return x.endWords(e)
 	}
 	return x.rareWords(e)
+}
+
+// silentWords tell of an approval by silence. FINISH behind a timed delivery is approved with
+// it, and nobody was asked about it.
+func (x *change) silentWords(e *path.Event, s *path.Step) (subject, body string) {
+	d := x.d
+	if e.Cause != path.ByStale || s.Kind == path.Finish && Packaged(d) != "" {
+		return "", ""
+	}
+	body = "14 days passed without an answer, so this step counts as approved"
+	if cents := d.AtStake(s); cents > 0 {
+		body += fmt.Sprintf(" and %s was released to %s", dollars(cents), d.Handle)
+	}
+	if body += "."; s.Schedule != "" {
+		body += " Its days land in your feed, one each morning; you can pause or stop them."
+	}
+	return "Taken as approved: " + s.Title, body
 }
 
 // rareWords tells what most deals never see.
@@ -168,7 +182,7 @@ func (x *change) endWords(e *path.Event) (subject, body string) {
 	}
 	switch e.Word {
 	case record.TargetResolved:
-		return "Done: your want is finished", "The finish line is approved. " + money + " Your receipt is ready."
+		return "Done: your want is finished", "The finish line is approved. " + money + " Your receipt is ready." + x.daysToCome()
 	case record.TargetAgentFailed:
 		return "Your agent gave up", d.Handle + " could not finish and said why: " + d.Reason + "\n\n" + money + again
 	case record.DealAgentWithdrew, record.DealAgentAbandoned:
@@ -176,7 +190,7 @@ func (x *change) endWords(e *path.Event) (subject, body string) {
 	case record.DealDeclined:
 		return "You ended the deal", money
 	case record.DealLapsed:
-		return "The deal ended without your answer", "An answer of yours was missing for too long, so the deal ended. Nobody is at fault. " + money
+		return "The deal ended without your answer", "An answer of yours was missing for too long, so the deal ended. Nobody is at fault. " + money + x.daysToCome()
 	case record.DealExpired:
 		return "The agent ran out of time", fmt.Sprintf("%s used up its %d days of working time. ", d.Handle, d.Days) + money
 	case record.DealAgentDeclined:
@@ -186,12 +200,26 @@ func (x *change) endWords(e *path.Event) (subject, body string) {
 	}
 }
 
+// daysToCome says of a timed delivery that was approved that the end of the deal is not its own.
+func (x *change) daysToCome() string {
+	for _, s := range x.d.Steps {
+		if s.Schedule != "" && s.State == path.Approved {
+			return " What was approved lands in your feed, one day each morning."
+		}
+	}
+	return ""
+}
+
 func (x *change) askLine(s *path.Step, due time.Time) string {
 	what := "no money moves with it"
 	if cents := x.d.AtStake(s); cents > 0 {
 		what = dollars(cents) + " is released with your approval"
 	}
-	return fmt.Sprintf("The step \"%s\" waits for you: %s. Without an answer by %s it counts as approved.", s.Title, what, x.day(due))
+	ends := ""
+	if s.Schedule != "" && s.State == path.Waiting {
+		ends = " Your approval ends the deal; the days then land in your feed, one each morning."
+	}
+	return fmt.Sprintf("The step \"%s\" waits for you: %s.%s Without an answer by %s it counts as approved.", s.Title, what, ends, x.day(due))
 }
 
 func heldLine(d *path.Deal) string {

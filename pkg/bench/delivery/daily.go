@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 
@@ -86,7 +87,7 @@ func readDaily(c *op.Call, in OfDaily) (DailyOut, error) {
 }
 
 func view(c *op.Call, d *path.Deal, s *drip.Schedule) DailyOut {
-	out := DailyOut{ScheduleLine: *deals.LineOf(s), DealID: d.ID, Handle: s.Handle, AgentNo: deals.CardNo(s), Timezone: s.Zone, Channels: chosen(s.Channels),
+	out := DailyOut{ScheduleLine: *deals.LineOf(s), DealID: d.ID, Handle: s.Handle, AgentNo: deals.CardNo(s), Timezone: cmp.Or(s.Zone, "UTC"), Channels: chosen(s.Channels),
 		TextOffered: c.Texts, FiledAt: record.Time(s.FiledAt), ApprovedAt: record.At(s.ApprovedAt), EndedAt: record.At(s.EndedAt), Stale: s.Stale,
 		Days: []DayLine{}, Controls: []string{}}
 	dates := s.Plan()

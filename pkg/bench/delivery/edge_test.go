@@ -1,7 +1,9 @@
 package delivery_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -230,4 +232,59 @@ func TestWhatATimedDeliveryCosts(t *testing.T) {
 	check("resume", 2, 0, 1, func() optest.Res { return d.say(delivery.Resume, fields{}) })
 	check("channels", 2, 0, 1, func() optest.Res { return d.say(delivery.SetChannels, fields{"channels": []string{"email"}}) })
 	check("stop", 2, 0, 1, func() optest.Res { return d.say(delivery.Stop, fields{}) })
+}
+
+// TestTheLargestTimedDeliveriesFitACommitOrAreRefusedBeforeAnythingIsWritten: letters of four
+// bytes, signs that other encoders blow up to six, and more than a commit holds.
+func TestTheLargestTimedDeliveriesFitACommitOrAreRefusedBeforeAnythingIsWritten(t *testing.T) {
+	for _, c := range []struct {
+		what                   string
+		pieces, blocks, length int
+		sign                   string
+		status                 int
+	}{
+		{"60 pieces of 40 blocks of 1000 letters", 60, 40, 1000, "a", 201},
+		{"a megabyte of signs HTML knows", 60, 16, 1000, "<", 201},
+		{"18 pieces as large as a piece can be", 18, 40, 1000, "\U0001F600", 201},
+		{"60 pieces as large as a piece can be", 60, 40, 1000, "\U0001F600", 413},
+		{"line ends that are stored as six bytes", 60, 15, 1000, "\u2028", 413},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			m := newMornings(t)
+			d := m.ready("UTC")
+			var body bytes.Buffer
+			e := json.NewEncoder(&body)
+			e.SetEscapeHTML(false)
+			if err := e.Encode(fields{"pieces": filled(c.pieces, c.blocks, c.length, c.sign)}); err != nil {
+				t.Fatal(err)
+			}
+			raw := bytes.ReplaceAll(body.Bytes(), []byte(`\u2028`), []byte("\u2028"))
+			before := len(m.stored())
+			r := d.Do(delivery.FileSchedule, optest.Req{Token: d.agent, Path: d.at(""), Body: raw}).Want(c.status)
+			if r.Status == 413 {
+				if after := len(m.stored()); r.Str("error") != "body_too_large" || after != before {
+					t.Errorf("%s, and %d rows more", r.Body, after-before)
+				}
+				return
+			}
+			d.step("4")
+			d.answer("4", "approve", "score", 9).Want(200)
+			m.Advance(time.Duration(c.pieces) * aDay)
+			if got := len(d.wholeFeed()); got != c.pieces {
+				t.Errorf("%d of %d days landed", got, c.pieces)
+			}
+		})
+	}
+}
+
+// filled are pieces whose blocks are full of one sign.
+func filled(n, blocks, length int, sign string) (out []fields) {
+	for i := range n {
+		var list []fields
+		for range blocks {
+			list = append(list, fields{"type": "paragraph", "text": "a" + strings.Repeat(sign, length-2) + "a"})
+		}
+		out = append(out, fields{"title": fmt.Sprintf("Day %d", i+1), "document": fields{"blocks": list}})
+	}
+	return out
 }

@@ -241,8 +241,17 @@ func (p *part) seal(s *drip.Schedule, images map[string]bool) error {
 		}
 	}
 	s.Pieces = append(s.Pieces, h)
-	p.sealed, err = json.Marshal(d)
+	p.sealed, err = plain(d)
 	return err
+}
+
+// plain is the JSON of a value without the escapes for HTML, which make six bytes of one.
+func plain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 func (l parts) stored() []drip.Piece {
@@ -257,7 +266,7 @@ func (l parts) stored() []drip.Piece {
 func weigh(pieces []drip.Piece) (sum string, size int64) {
 	h := sha256.New()
 	for _, p := range pieces {
-		b, _ := json.Marshal(p) // strings and checked JSON: it cannot fail
+		b, _ := plain(p) // strings and checked JSON: it cannot fail
 		n, _ := h.Write(append(b, '\n'))
 		size += int64(n)
 	}
