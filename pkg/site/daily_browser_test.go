@@ -117,3 +117,25 @@ func TestBrowserApprovesADailyDeliveryByKeyboard(t *testing.T) {
 	}
 	b.quiet("daily by keyboard")
 }
+
+// TestBrowserShowsEverythingDelivered looks at a step with every kind of item on it, and at
+// the version after it.
+func TestBrowserShowsEverythingDelivered(t *testing.T) {
+	w := sitetest.New(t)
+	a, of := w.Agent("crow"), w.Browser().SignIn("alice@example.com")
+	target, _, deal := hired(w, of, a)
+	lastStep(of, a, target, deal)
+	everything(of, a, target, deal)
+	b := open(t, w)
+	b.session(of)
+	step := w.Base + "/deals/" + deal + "/steps/4"
+	b.do(chromedp.Navigate(step))
+	b.inspect("everything delivered")
+	b.stops("everything delivered")
+	of.Get("/deals/"+deal+"/steps/4").Form("answer").Set("har_2", "yes").Set("reason", "Half past eight, please.").Send("verdict=request_changes").Want(200)
+	a.Upload("/api/bench/deals/"+deal+"/artifacts", "plan.txt", []byte("Nine chairs."))
+	a.Work(deal)
+	a.Deliver(target, map[string]any{"note": "Half past eight it is."})
+	b.do(chromedp.Navigate(step))
+	b.inspect("everything delivered again")
+}
