@@ -61,7 +61,7 @@ func (s *sim) work(d *watched) {
 func (s *sim) next(d *watched, o *path.Step, agent, person party, mark string) {
 	at := onDeal(d, o.Number)
 	switch {
-	case o.State == path.Waiting && person.n == s.silent && len(s.audit.order) > 1:
+	case o.State == path.Waiting && s.quiet(person) && len(s.audit.order) > 1:
 		s.saw("silence")
 	case o.State == path.Waiting:
 		s.do(call{op: deals.AnswerStep, who: person, path: at, body: s.verdict(o, mark)})
@@ -122,8 +122,8 @@ func (s *sim) morning() {
 	d := pick(s, with)
 	_, p, _ := s.sides(d)
 	c := call{who: p, path: onDeal(d, 1), body: m{}}
-	switch s.r.IntN(8) {
-	case 0:
+	switch s.r.IntN(9) {
+	case 0, 8:
 		c.op = delivery.Pause
 	case 1, 2:
 		c.op = delivery.Resume

@@ -62,7 +62,7 @@ func (s *sim) bidOn(w *want, a party) {
 func (s *sim) forward(b *offer, hire bool) {
 	a, person := s.audit.bids[b.id], b.want.person
 	switch {
-	case person.n == s.silent && s.r.IntN(4) == 0:
+	case s.quiet(person) && s.r.IntN(4) == 0:
 	case a.NamedAt == nil:
 		s.do(call{op: bids.Name, who: person, path: b.at(), body: m{"proposal_id": b.id}})
 	case a.HandedAt == nil:

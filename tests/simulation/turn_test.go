@@ -52,7 +52,7 @@ type sim struct {
 	people [people]party
 	desk   [desks]party
 	wants  []*want
-	silent int // the person who stops answering, -1 when nobody does
+	silent int // a person who stops answering, and in every second exchange the next one too; -1 when nobody does
 	absent int // the agent that never signs
 	keys   int
 	struck map[faulty.Mode]int
@@ -100,6 +100,11 @@ func (s *sim) play() {
 		s.turn()
 	}
 	s.finish()
+}
+
+// quiet tells whether a person does not answer.
+func (s *sim) quiet(p party) bool {
+	return s.silent >= 0 && (p.n == s.silent || s.seed%2 == 0 && p.n == (s.silent+1)%people)
 }
 
 // turn is one thing somebody does, and what the world does meanwhile.
