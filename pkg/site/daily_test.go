@@ -161,7 +161,7 @@ func TestTextsAreOfferedToWhoHasANumberWhereTextsAreSent(t *testing.T) {
 }
 
 func TestEachDayStaysSealedUntilItsMorning(t *testing.T) {
-	w, b, _, deal := waiting(t, "America/New_York")
+	w, b, target, deal := waiting(t, "America/New_York")
 	b.Seen = sound(t)
 	days := "/deals/" + deal + "/schedule"
 	b.Get("/deals/"+deal+"/steps/4").Form("answer").Set("har_2", "yes").Set("score", "9").Send("verdict=approve").
@@ -188,6 +188,7 @@ func TestEachDayStaysSealedUntilItsMorning(t *testing.T) {
 	sealed("2", "Saturday, 8 March 2036")
 	b.Get(days).Want(200, "1 of 3 days landed so far.", "8 March 2036, 06:00 EST")
 	b.Get("/deals/"+deal).Want(200, "1 of 3 days landed so far.")
+	b.Get("/wants/"+target).Want(200, "Done", "Delivering - time-based schedule", "1 of 3 days landed so far.")
 	w.Until("2036-03-09T10:00:00Z") // the clocks went forward in the night
 	b.Get(days).Want(200, "All 3 days are here.", "All days have landed")
 	b.Get(days+"/days/3").Want(200, "Ten minutes.", "Back to day 2")

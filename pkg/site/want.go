@@ -55,6 +55,17 @@ type questioned struct {
 	Answer   string `json:"answer"`
 }
 
+// LastDeal is its running deal or the one that ended last, "" before there was one.
+func (w want) LastDeal() string {
+	switch n := len(w.DealIDs); {
+	case w.DealID != nil:
+		return *w.DealID
+	case n > 0:
+		return w.DealIDs[n-1]
+	}
+	return ""
+}
+
 // Path is the want's page.
 func (w want) Path() string { return "/wants/" + w.TargetID }
 
@@ -138,7 +149,7 @@ func (s *site) wantPages() []*page.Page {
 		{ID: "want.list", Path: "/wants", Auth: op.Person, Calls: []string{"person.want.list"}, Get: wantsPage},
 		{ID: "want.read", Path: "/wants/{id}", Auth: op.Person,
 			Calls: []string{"person.want.read", "person.want.bids", "person.finalist.name", "person.bid.reject", "person.want.note",
-				"person.want.close", "person.want.repost", "person.want.edit", "person.want.attach", "person.file.delete"}, MaxFile: maxAttachment,
+				"person.want.close", "person.want.repost", "person.want.edit", "person.want.attach", "person.file.delete", "person.deal.read"}, MaxFile: maxAttachment,
 			Get: s.wantPage, Forms: forms{"attach": attachFile, "remove": deleteFile, "pick": pickBid, "reject": rejectBid, "note": addNote, "close": closeWant, "repost": repostWant, "switches": setSwitches, "edit": editWant}},
 		{ID: "finalist.read", Path: "/wants/{id}/finalists/{bid}", Auth: op.Person,
 			Calls: []string{"person.want.read", "person.want.bids", "person.finalist.answers-read", "person.finalist.answers-save", "person.finalist.ask",
@@ -170,6 +181,7 @@ type wantView struct {
 	Want want
 	Bids []bid
 	Lane string // "paid", where a repost is not free
+	Deal *deal  // of a want that is done: its days may still be coming
 }
 
 // Finalists are the bids picked for a closer look.
@@ -199,7 +211,14 @@ func (s *site) wantPage(v *page.Visit) (*page.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &page.Answer{View: "want", Title: w.Short(), Data: wantView{Want: w, Bids: bids, Lane: w.Lane.Kind}}, nil
+	view := wantView{Want: w, Bids: bids, Lane: w.Lane.Kind}
+	if of := w.LastDeal(); w.State == "done" && of != "" {
+		view.Deal = &deal{}
+		if err := v.Do("person.deal.read", page.Call{Path: map[string]string{"deal_id": of}, Into: view.Deal}); err != nil {
+			return nil, err
+		}
+	}
+	return &page.Answer{View: "want", Title: w.Short(), Data: view}, nil
 }
 
 // readWant reads a want with its bids.
