@@ -288,3 +288,52 @@ func filled(n, blocks, length int, sign string) (out []fields) {
 	}
 	return out
 }
+
+// TestANewZoneAndAClosedAccountReachEverythingThePersonReceives, a page of commits at a time.
+func TestANewZoneAndAClosedAccountReachEverythingThePersonReceives(t *testing.T) {
+	const many = 2*drip.MaxLive + 7
+	m := newMornings(t)
+	d := m.approved("America/Los_Angeles", 2)
+	for range many {
+		m.Run("bench", func(c *op.Call) error {
+			if err := c.Fetch(account.PersonKey(d.personID)); err != nil {
+				return err
+			}
+			p, _, err := op.Load[account.Person](c, account.PersonKey(d.personID))
+			if err != nil {
+				return err
+			}
+			s := drip.Schedule{ID: c.NewID(), DealID: d.id, TargetID: d.target, AgentID: d.agentID, PersonID: d.personID, Status: drip.Filed, Pieces: make([]drip.Heading, 3)}
+			s.Create(c, nil)
+			s.Approve(c.Now, p.Stays(), nil, false)
+			c.Create(drip.LiveKey(s.PersonID, s.ID), struct{}{})
+			s.Listed = c.CommitID()
+			s.Save(c)
+			return nil
+		})
+	}
+	due := func() (n int, next time.Time) {
+		for _, r := range m.stored() {
+			if i := strings.Index(r.SK, "#"+drip.Timer+"#"); i > 0 {
+				n++
+				next, _ = time.Parse(time.RFC3339, r.SK[:i])
+			}
+		}
+		return n, next
+	}
+	m.zone(d, "Asia/Tokyo")
+	m.Settle()
+	if n, next := due(); n != many+1 || !next.Equal(time.Date(2026, 11, 30, 21, 0, 0, 0, time.UTC)) {
+		t.Errorf("%d clocks, at %v", n, next)
+	}
+	m.Do(account.CloseAccount, optest.Req{Token: d.person, Body: fields{}}).Want(200)
+	m.Settle()
+	if n, _ := due(); n != 0 {
+		t.Errorf("%d clocks of a closed account", n)
+	}
+	for _, r := range m.stored() {
+		if strings.HasPrefix(r.SK, "DRIP#") {
+			t.Errorf("%v is left", r.Key)
+		}
+	}
+}
