@@ -22,11 +22,11 @@ type wrong struct {
 
 // attempt is a filing; its words stand for both forms of one.
 type attempt struct {
-	stranger    bool
-	note, step  string
-	body        fields
-	bytes       io.Reader
-	state, form string
+	stranger   bool
+	note, step string
+	body       fields
+	bytes      io.Reader
+	form       string
 }
 
 var longNote = strings.Repeat("x", delivery.MaxNote+1)
@@ -89,7 +89,7 @@ func TestOfTwoFaultsTheFirstAnswers(t *testing.T) {
 		}
 	}
 	_, stranger := w.maker()
-	pairs, big := 0, 0
+	pairs := 0
 	for i, first := range table132 {
 		for _, second := range table132[i:] {
 			state, ok := meet(first.state, second.state)
@@ -98,8 +98,8 @@ func TestOfTwoFaultsTheFirstAnswers(t *testing.T) {
 			if !ok || !fits || !same {
 				continue
 			}
-			if first.code == "stream_too_large" {
-				big++ // 200 MB are read for these alone
+			if first.code == "stream_too_large" { // read to its end by a test of its own
+				continue
 			}
 			if state == "" {
 				state = "pulsed"
@@ -125,8 +125,8 @@ func TestOfTwoFaultsTheFirstAnswers(t *testing.T) {
 			pairs++
 		}
 	}
-	if pairs < 100 || big > 2 {
-		t.Errorf("%d pairs were tried, %d with a large stream", pairs, big)
+	if pairs < 100 {
+		t.Errorf("%d pairs were tried", pairs)
 	}
 }
 
