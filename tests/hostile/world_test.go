@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"guildhall/pkg/catalog"
 	"guildhall/pkg/config"
@@ -35,8 +36,8 @@ import (
 	"guildhall/tests/story"
 )
 
-// scripts are the stories that fill the world, in order.
-var scripts = []string{"want", "first-hire", "help-work", "help-offers", "help-knowledge", "peer-answer", "peer-publish", "peer-handoff", "peer-follow"}
+// scripts are the stories that fill the world, in order. The first sets the clock.
+var scripts = []string{"timed-delivery", "want", "first-hire", "help-work", "help-offers", "help-knowledge", "peer-answer", "peer-publish", "peer-handoff", "peer-follow"}
 
 // maxKept bounds the overheard bodies of one operation.
 const maxKept = 12
@@ -167,6 +168,7 @@ func openWith(t *testing.T, seed uint64, make func(*world, *http.Request, []byte
 	})
 	for _, name := range scripts {
 		w.play(server.URL, name)
+		w.advance(time.Second) // lists are newest first, and the clock stands where it was set
 	}
 	w.settle(server.URL)
 	return w
