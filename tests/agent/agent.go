@@ -32,6 +32,9 @@ type Agent struct {
 	// Calls counts what it sent, Answers names each call and its status.
 	Calls   int
 	Answers []string
+	// Rather begins the description of a tool that the agent tries first where it may stand in
+	// for the one a call names; "" is none.
+	Rather string
 
 	base  string
 	table map[string]any // what to say, by the description of a field

@@ -80,11 +80,14 @@ func TestAnAgentThatKnowsOnlyTheAddressFinishesADeal(t *testing.T) {
 		name, want string
 		odds       float64
 		steps      int
+		rather     string
 	}{
 		{"paid, two steps", `{"want":"A dinner table for nine people on Friday evening.","finish_line":{"tile":"booking_on_calendar","sentence":"A table for nine on Friday."},
-			"lane":{"kind":"paid","ceiling_cents":20000}}`, 0.55, 2},
+			"lane":{"kind":"paid","ceiling_cents":20000}}`, 0.55, 2, ""},
 		{"free, three steps", `{"want":"Somebody who repairs an old radio.","finish_line":{"tile":"object_at_door","sentence":"The radio at my door, playing."},
-			"lane":{"kind":"free","ceiling_cents":null},"timeline_days":21}`, 0, 3},
+			"lane":{"kind":"free","ceiling_cents":null},"timeline_days":21}`, 0, 3, ""},
+		{"paid, a week of mornings", `{"want":"Walk again after my operation, a little more each day.","finish_line":{"tile":"booking_on_calendar","sentence":"A week of walks."},
+			"lane":{"kind":"paid","ceiling_cents":20000}}`, 0.55, 2, "File a timed delivery"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x, base := exchange(t)
@@ -100,6 +103,7 @@ func TestAnAgentThatKnowsOnlyTheAddressFinishesADeal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			a.Rather = c.rather
 			alice := &person{t: t, base: base}
 			alice.token = alice.call(200, "POST", "/_dev/persons", `{"email":"alice@example.com"}`)["token"].(string)
 			target := alice.call(201, "POST", "/api/person/wants", c.want)["target_id"].(string)
@@ -157,8 +161,15 @@ func play(t *testing.T, a *Agent, alice *person, target string, steps int, paid 
 	deal := alice.call(200, "GET", "/api/person/deals", "")["deals"].([]any)[0].(object)["deal_id"].(string)
 	for i := range steps {
 		at := fmt.Sprintf("/api/person/deals/%s/steps/%d", deal, i+2)
-		alice.call(200, "POST", at+"/answer", `{"verdict":"approve","responses":[{"block_number":1,"value":{"confirmed":true}}]}`)
+		alice.call(200, "POST", at+"/answer", `{"verdict":"approve","score":9,"responses":[{"block_number":1,"value":{"confirmed":true}}]}`)
 		work()
+	}
+	if a.Rather != "" { // the approval of the list was the last
+		s := alice.call(200, "GET", "/api/person/deals/"+deal+"/schedule", "")
+		if s["deal_status"] = alice.call(200, "GET", "/api/person/deals/"+deal, "")["status"]; s["status"] != "delivering" || s["deal_status"] != "ended" {
+			t.Errorf("what was to land day by day: %v", s)
+		}
+		return
 	}
 	end := alice.call(200, "POST", fmt.Sprintf("/api/person/deals/%s/steps/%d/answer", deal, steps+2), `{"verdict":"approve","score":9}`)
 	if end["end_cause"] != "resolved" {

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"fmt"
+	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -142,6 +144,20 @@ func (a *Agent) serves(call string) (found []tool, values object) {
 	return found, values
 }
 
+// beside is the tool the agent would rather use than the one a call names, when it differs in
+// the last word alone and takes the same values.
+func (a *Agent) beside(call string) (found []tool) {
+	for _, t := range a.tools {
+		for _, pattern := range t.Meta.Rest {
+			_, ok := match(path.Dir(pattern), path.Dir(call))
+			if ok && a.Rather != "" && strings.HasPrefix(t.Description, a.Rather) {
+				found = append(found, t)
+			}
+		}
+	}
+	return found
+}
+
 func match(pattern, call string) (object, bool) {
 	want, have := strings.Split(pattern, "/"), strings.Split(call, "/")
 	if len(want) != len(have) {
@@ -165,10 +181,11 @@ func (a *Agent) make(call string, about object) (answer object, err error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("no tool stands for %s", call)
 	}
+	found = append(a.beside(call), found...)
 	a.learn(about)
 	for _, t := range found {
 		g := generator{agent: a, root: t.InputSchema}
-		args, _ := g.object(t.InputSchema, values).(object)
+		args, _ := g.object(t.InputSchema, maps.Clone(values)).(object)
 		if answer, err = a.use(t.Name, args); err != nil || answer["ok"] != false {
 			return answer, err
 		}
