@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -336,4 +337,51 @@ func TestANewZoneAndAClosedAccountReachEverythingThePersonReceives(t *testing.T)
 			t.Errorf("%v is left", r.Key)
 		}
 	}
+}
+
+// TestAHouseIsReadToItsEndHoweverManyDaysWereSharedInOneMoment: a page never loses or repeats
+// one, and the feed neither.
+func TestAHouseIsReadToItsEndHoweverManyDaysWereSharedInOneMoment(t *testing.T) {
+	m := newMornings(t)
+	var all []*parties
+	for range 5 {
+		all = append(all, m.approved("UTC", 6))
+	}
+	m.Skip(7 * aDay)
+	m.Settle()
+	for _, d := range all {
+		for n := 1; n <= 6; n++ {
+			d.day(delivery.Share, fmt.Sprint(n)).Want(200)
+		}
+	}
+	read := func(o *op.Operation, list string, limit int) (cards []string) {
+		next := ""
+		for range 100 {
+			r := m.Do(o, optest.Req{Token: all[0].person, Query: url.Values{"after": {next}, "limit": {fmt.Sprint(limit)}}}).Want(200)
+			page, _ := r.At(list).([]any)
+			if len(page) > limit {
+				t.Errorf("a page of %d, asked for %d", len(page), limit)
+			}
+			for _, one := range page {
+				if c, ok := one.(fields)["card"].(fields); ok {
+					cards = append(cards, fmt.Sprint(c["schedule_id"], c["ordinal"]))
+				} else if c, ok := one.(fields)["day"].(fields); ok {
+					cards = append(cards, fmt.Sprint(c["schedule_id"], c["ordinal"]))
+				}
+			}
+			if next = r.Str("next_cursor"); next == "" {
+				break
+			}
+		}
+		return cards
+	}
+	for _, limit := range []int{1, 7, 30, 50} {
+		if got := read(delivery.ReadHouse, "days", limit); len(got) != 30 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 30 {
+			t.Errorf("%d a page: %d days of 30: %v", limit, len(got), got)
+		}
+		if got := read(deals.ReadFeed, "feed", limit); len(got) != 6 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 6 {
+			t.Errorf("%d a page: %d cards of 6: %v", limit, len(got), got)
+		}
+	}
+	m.Do(delivery.ReadHouse, optest.Req{Token: all[0].person, Query: url.Values{"after": {"x"}}}).Refused(422, "cursor_invalid")
 }

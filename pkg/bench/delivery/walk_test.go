@@ -201,8 +201,10 @@ func (w *walk) calm() {
 // pass lets time go on: to the second of the next morning, around it, or far.
 func (w *walk) pass() {
 	var next time.Time
+	live := false
 	for _, p := range w.people {
 		for _, s := range p.seen {
+			live = live || s.Live()
 			if _, at, ok := s.Next(); ok && at.After(w.Now()) && (next.IsZero() || at.Before(next)) {
 				next = at
 			}
@@ -213,8 +215,8 @@ func (w *walk) pass() {
 		w.Skip(next.Sub(w.Now()) + time.Duration(w.r.IntN(3)-1)*time.Millisecond*time.Duration(1+w.r.IntN(2)*999))
 	case k < 8:
 		w.Skip(time.Duration(w.r.IntN(36)) * time.Hour)
-	case k == 8:
-		w.Skip(time.Duration(w.r.IntN(16)) * aDay)
+	case k == 8 && live:
+		w.Skip(time.Duration(w.r.IntN(50)) * aDay)
 	default:
 		w.Skip(time.Duration(w.r.IntN(120)) * time.Minute)
 	}
@@ -251,7 +253,11 @@ func (w *walk) agent(p *walker) {
 	for _, n := range path.Checkpoints {
 		w.call(p, deals.CheckIn, p.agent, fields{"changed": "no change", "now": "Working.", "next": "More.", "progress_percent": n}, "")
 	}
-	body := fields{"pieces": pieces(1 + w.r.IntN(8))}
+	n := 1 + w.r.IntN(8)
+	if w.r.IntN(3) == 0 { // more than one commit tells of, after a long silence
+		n = drip.MaxAtOnce + w.r.IntN(drip.MaxPieces-drip.MaxAtOnce)
+	}
+	body := fields{"pieces": pieces(n)}
 	if w.r.IntN(3) == 0 {
 		body["starts_on"] = w.Now().AddDate(0, 0, 1+w.r.IntN(4)).Format(time.DateOnly)
 	}
@@ -279,7 +285,7 @@ func (w *walk) act(p *walker, what int) {
 	case 6:
 		w.call(p, delivery.SetChannels, p.person, channels, "")
 	case 7, 8:
-		w.call(p, delivery.Share, p.person, fields{}, fmt.Sprint(1+w.r.IntN(8)))
+		w.call(p, delivery.Share, p.person, fields{}, fmt.Sprint(1+w.r.IntN(2+w.r.IntN(40))))
 	case 9, 10:
 		zone := walkZones[w.r.IntN(len(walkZones))]
 		if w.call(p, account.Update, p.person, fields{"timezone": zone}, "").Status == 200 {
@@ -290,8 +296,9 @@ func (w *walk) act(p *walker, what int) {
 			w.call(p, delivery.Stop, p.person, fields{}, "")
 		}
 	case 12:
-		if w.r.IntN(12) == 0 && w.call(p, account.CloseAccount, p.person, fields{}, "").Status == 200 {
-			p.closed = true
+		if w.r.IntN(12) == 0 { // one whose answer was lost is a stranger when it asks again
+			r := w.call(p, account.CloseAccount, p.person, fields{}, "")
+			p.closed = p.closed || r.Status == 200 || r.Status == 401
 		}
 	}
 }
@@ -430,6 +437,9 @@ func (w *walk) check() {
 			filed++
 			if words = f.words; !f.ApprovedAt.IsZero() {
 				approved++
+			}
+			if f.Behind > 0 {
+				w.handled["behind"]++
 			}
 			w.armed(f)
 			w.days(p, f)
@@ -579,15 +589,17 @@ func walkSeed(t *testing.T, seed uint64) map[string]int {
 		w.step()
 	}
 	w.calm()
-	for range 60 {
+	for day := range drip.MaxPieces + 25 {
 		w.Skip(aDay)
-		w.calm()
-		w.check()
+		if w.calm(); day%10 == 0 {
+			w.check()
+		}
 	}
+	w.check()
 	w.letters()
 	for _, f := range w.rows() {
 		if f.Status == drip.Delivering || f.Status == drip.Filed && f.words[record.ScheduleApproved] > 0 {
-			w.fail("after two quiet months a timed delivery is %s: %+v", f.Status, f.Schedule)
+			w.fail("after three quiet months a timed delivery is %s: %+v", f.Status, f.Schedule)
 		}
 		w.handled[f.Status]++
 	}
