@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
 	stdgzip "compress/gzip"
 	"errors"
 	"io"
@@ -16,7 +17,7 @@ import (
 const (
 	MaxDepth    = 3         // archives inside archives
 	MaxMembers  = 5000      // of one file, those of inner archives included
-	MaxInflated = 256 << 20 // bytes read out of one file in all
+	MaxInflated = 256 << 20 // bytes of all members of one file, and of what is unpacked to find them
 	MaxInner    = 32 << 20  // bytes of an inner zip or document, which is held in memory
 	MaxIndex    = 4 << 20   // bytes of a zip's list of members, which is held in memory
 	maxName     = 1 << 10   // bytes of a member's name
@@ -26,7 +27,8 @@ const (
 // look is one Check: what it has spent so far.
 type look struct {
 	members  int
-	inflated int64
+	inflated int64 // bytes of members
+	unpacked int64 // bytes of tar files that were packed
 }
 
 // errSource marks an error of the reader itself, not of the file in it.
@@ -74,36 +76,54 @@ func (l *look) file(name string, s section, depth int) (Verdict, error) {
 		return v, nil
 	}
 	r := section{honest{s}, s.size}
-	switch v.Kind {
-	case zipped:
+	if v.Kind == zipped {
+		if isTar(head) { // one or the other, by its name
+			return refuse(Opaque, ""), nil
+		}
 		return l.zip(r, depth)
-	case tarred, gzip:
-		return l.stream(v.Kind, io.NewSectionReader(r, 0, r.size), depth, name)
-	case ole:
-		return l.scan(v.Kind, io.NewSectionReader(r, 0, r.size))
 	}
-	return l.plain(v, r)
+	whole := io.NewSectionReader(r, 0, r.size)
+	switch {
+	case v.Kind == tarred, v.Kind == gzip:
+		v, err = l.stream(v.Kind, whole, depth, name)
+	case v.Kind == ole, v.Kind == rtf:
+		v, err = l.scan(v.Kind, whole)
+	case v.Kind == svg, opensMarkup(head):
+		v, err = markup{kind: v.Kind}.run(whole)
+	}
+	if err != nil || !v.OK() {
+		return v, err
+	}
+	return l.behind(v, r)
 }
 
-// plain looks at the places of disc images, for an archive behind something else, and at
-// the whole of a drawing.
-func (l *look) plain(v Verdict, r section) (Verdict, error) {
-	if v.Kind == svg || v.Kind == rtf {
-		return l.scan(v.Kind, io.NewSectionReader(r, 0, r.size))
-	}
-	for at, mark := range map[int64]string{isoPlace: isoMark, r.size - 512: "koly"} { // a disc image, an Apple one
-		b := make([]byte, len(mark))
-		if at < HeadBytes && mark == isoMark || at < 0 {
+// images are the places of what disc images and volumes begin or end with.
+func images(size int64) map[int64][]string {
+	return map[int64][]string{isoPlace: {isoMark, "BEA01"}, max(size-512, -1): {"koly", "conectix"}}
+}
+
+// behind looks at the places of disc images, and for an archive behind something else.
+func (l *look) behind(v Verdict, r section) (Verdict, error) {
+	for at, marks := range images(r.size) {
+		b := make([]byte, 8)
+		if at < 0 {
 			continue
 		}
-		switch n, err := r.ReadAt(b, at); {
-		case err != nil && !errors.Is(err, io.EOF):
+		n, err := r.ReadAt(b, at)
+		if err != nil && !errors.Is(err, io.EOF) {
 			return broken(err, "")
-		case string(b[:n]) == mark:
-			return refuse(Installer, ""), nil
+		}
+		for _, mark := range marks {
+			if strings.HasPrefix(string(b[:n]), mark) {
+				return refuse(Installer, ""), nil
+			}
 		}
 	}
-	if z, err := openZip(r); errors.Is(err, errTooMuch) || err == nil && len(z.File) > 0 { // programs open such a file as an archive
+	tail, err := tailOf(r)
+	if err != nil {
+		return broken(err, "")
+	}
+	if endsAsZip(tail) { // programs open such a file as an archive
 		if inside, err := l.zip(r, 0); err != nil || !inside.OK() {
 			return inside, err
 		}
@@ -116,14 +136,17 @@ var marks = map[Kind][]struct {
 	mark, reason string
 	fold         bool
 }{
-	ole: {{utf16("_VBA_PROJECT"), Macros, false}, {utf16("\x01Ole10Native"), Macros, false}, {utf16("EncryptedPackage"), Opaque, false},
+	ole: {{utf16("_vba_project"), Macros, true}, {utf16("\x01ole10native"), Macros, true}, {utf16("encryptedpackage"), Opaque, true},
+		{utf16("__attach_version1.0"), Macros, true},                                           // a file in a letter
 		{"\x84\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46", Installer, false}, // the class of an MSI file
 		{"\x86\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46", Installer, false}, // of a patch
 		{"\x82\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46", Installer, false}},
-	rtf: {{`\objdata`, Macros, true}},
-	svg: {{"<script", Code, true}, {"javascript:", Code, true}, {"<iframe", Code, true}, {"onload=", Code, true}, {"onerror=", Code, true},
-		{"onclick=", Code, true}, {"onbegin=", Code, true}, {"onmouseover=", Code, true}},
+	rtf:   {{`\objdata`, Macros, true}},
+	types: {{"macroenabled", Macros, true}, {"macrosheet", Macros, true}, {"vbaproject", Macros, true}, {"activex", Macros, true}},
 }
+
+// types is the list of what the parts of a document are: their names say nothing.
+var types = Kind{"types", "application/xml", ".xml"}
 
 // utf16 is how an OLE file spells the names of its streams.
 func utf16(s string) string {
@@ -143,10 +166,7 @@ func (l *look) scan(k Kind, r io.Reader) (Verdict, error) {
 	for {
 		n, err := io.ReadFull(r, buf[kept:])
 		window := buf[:kept+n]
-		lower := window
-		if k == svg || k == rtf {
-			lower = bytes.ToLower(window)
-		}
+		lower := fold(window)
 		for _, m := range marks[k] {
 			if bytes.Contains(window, []byte(m.mark)) || m.fold && bytes.Contains(lower, []byte(m.mark)) {
 				return refuse(m.reason, ""), nil
@@ -162,6 +182,18 @@ func (l *look) scan(k Kind, r io.Reader) (Verdict, error) {
 	}
 }
 
+// fold is a copy with its ASCII letters in lower case.
+func fold(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
+}
+
 // zip looks at every member of a zip file. It is read to its end: what a member says of its
 // size is not believed.
 func (l *look) zip(s section, depth int) (Verdict, error) {
@@ -172,9 +204,16 @@ func (l *look) zip(s section, depth int) (Verdict, error) {
 	if err != nil {
 		return broken(err, "")
 	}
+	if len(z.File) > MaxMembers {
+		return refuse(TooMuch, ""), nil
+	}
+	list, err := layout(s, z.File)
+	if err != nil {
+		return broken(err, "")
+	}
 	k := zipKind(z.File)
-	for _, f := range z.File {
-		v, err := l.zipMember(f, k, depth)
+	for _, f := range list { // in the order in which they lie: the file is read through once
+		v, err := l.zipMember(f.File, k, depth)
 		if err != nil || !v.OK() {
 			return v, err
 		}
@@ -222,8 +261,18 @@ func (l *look) zipMember(f *zip.File, k Kind, depth int) (Verdict, error) {
 	case !mode.IsRegular():
 		return refuse(Escaping, f.Name), nil
 	}
-	if reason := insideOf(k, f.Name); reason != "" {
-		return refuse(reason, f.Name), nil
+	for _, name := range []string{f.Name, secondName(f.Extra)} {
+		if reason := cmp.Or(insideOf(k, name), insideOf(k, path.Base(name))); reason != "" && name != "" {
+			return refuse(reason, f.Name), nil
+		}
+	}
+	if second := secondName(f.Extra); second != "" && second != f.Name {
+		if v := l.enter(second); !v.OK() {
+			return v, nil
+		}
+		if reason := named(second); reason != "" {
+			return refuse(reason, second), nil
+		}
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -247,18 +296,24 @@ func (l *look) enter(name string) Verdict {
 
 // member looks at one file inside an archive and reads it to its end.
 func (l *look) member(name string, r io.Reader, in Kind, depth int) (Verdict, error) {
-	m := &meter{r: r, l: l}
+	m := &meter{r: r, spent: &l.inflated, keep: true}
 	head, err := io.ReadAll(io.LimitReader(m, HeadBytes))
 	if err != nil {
 		return broken(err, name)
 	}
-	v := Head(name, head)
-	if in == epub && v.Refused == Code && named(name) != Script && book(name) {
+	v, page := Head(name, head), in == epub && book(name)
+	if page && v.Refused == Code {
 		v = Verdict{Kind: plain}
 	}
 	whole := io.MultiReader(bytes.NewReader(head), m)
-	if v.OK() {
-		v, err = l.inner(v, whole, depth, name)
+	switch {
+	case !v.OK():
+	case strings.EqualFold(name, "[Content_Types].xml"):
+		v, err = l.scan(types, &narrowed{whole})
+	case page && opensMarkup(head):
+		v, err = markup{kind: v.Kind, book: true}.run(whole)
+	default:
+		v, err = l.inner(v, head, whole, depth, name)
 	}
 	if err != nil {
 		return v, err
@@ -270,13 +325,27 @@ func (l *look) member(name string, r io.Reader, in Kind, depth int) (Verdict, er
 	if _, err := io.Copy(io.Discard, m); err != nil { // its sum is checked at the end
 		return broken(err, name)
 	}
+	if v.Kind != zipped && !strings.HasPrefix(string(head), localMark) && endsAsZip(m.tail) {
+		return refuse(Opaque, name), nil // an archive behind something else, inside another one
+	}
 	return v, nil
 }
 
+// narrowed leaves out what UTF-16 adds to plain letters.
+type narrowed struct{ io.Reader }
+
+// Read implements io.Reader.
+func (n *narrowed) Read(p []byte) (int, error) {
+	m, err := n.Reader.Read(p)
+	return copy(p, bytes.ReplaceAll(p[:m], []byte{0}, nil)), err
+}
+
 // inner goes on into a member that holds more.
-func (l *look) inner(v Verdict, whole io.Reader, depth int, name string) (Verdict, error) {
-	switch v.Kind {
-	case zipped:
+func (l *look) inner(v Verdict, head []byte, whole io.Reader, depth int, name string) (Verdict, error) {
+	switch {
+	case v.Kind == zipped && isTar(head):
+		return refuse(Opaque, ""), nil
+	case v.Kind == zipped:
 		b, err := io.ReadAll(io.LimitReader(whole, MaxInner+1))
 		switch {
 		case err != nil:
@@ -285,10 +354,12 @@ func (l *look) inner(v Verdict, whole io.Reader, depth int, name string) (Verdic
 			return refuse(TooMuch, ""), nil
 		}
 		return l.zip(section{bytes.NewReader(b), int64(len(b))}, depth+1)
-	case tarred, gzip:
+	case v.Kind == tarred, v.Kind == gzip:
 		return l.stream(v.Kind, whole, depth+1, name)
-	case ole, svg, rtf:
+	case v.Kind == ole, v.Kind == rtf:
 		return l.scan(v.Kind, whole)
+	case v.Kind == svg, opensMarkup(head):
+		return markup{kind: v.Kind}.run(whole)
 	}
 	return v, nil
 }
@@ -306,7 +377,7 @@ func (l *look) stream(k Kind, r io.Reader, depth int, name string) (Verdict, err
 		return broken(err, "")
 	}
 	defer z.Close()
-	m := &meter{r: z, l: l}
+	m := &meter{r: z, spent: &l.unpacked}
 	head, err := io.ReadAll(io.LimitReader(m, HeadBytes))
 	if err != nil {
 		return broken(err, "")
@@ -318,8 +389,14 @@ func (l *look) stream(k Kind, r io.Reader, depth int, name string) (Verdict, err
 		}
 		return Verdict{Kind: k}, nil
 	}
-	inside := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".gz"), ".GZ")
+	inside := path.Base(name)
+	if strings.EqualFold(path.Ext(inside), ".gz") {
+		inside = inside[:len(inside)-len(".gz")]
+	}
 	if z.Name != "" {
+		if reason := named(inside); reason != "" { // most programs go by the outer name
+			return refuse(reason, inside), nil
+		}
 		inside = z.Name
 	}
 	if v := l.enter(inside); !v.OK() {
@@ -332,7 +409,7 @@ func (l *look) stream(k Kind, r io.Reader, depth int, name string) (Verdict, err
 }
 
 func (l *look) tar(r io.Reader, depth int) (Verdict, error) {
-	t := tar.NewReader(&meter{r: r, l: l})
+	t := tar.NewReader(r)
 	for {
 		h, err := t.Next()
 		switch {
@@ -357,16 +434,24 @@ func (l *look) tar(r io.Reader, depth int) (Verdict, error) {
 	}
 }
 
-// meter counts what is read out of the file in all.
+// meter counts what is read, against a bound for the whole file, and keeps the end of it
+// where that is wanted.
 type meter struct {
-	r io.Reader
-	l *look
+	r     io.Reader
+	spent *int64
+	keep  bool
+	tail  []byte
 }
 
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
-	if m.l.inflated += int64(n); m.l.inflated > MaxInflated {
+	if *m.spent += int64(n); *m.spent > MaxInflated {
 		return 0, errTooMuch
+	}
+	if m.keep {
+		if m.tail = append(m.tail, p[:n]...); len(m.tail) > 2*maxTail {
+			m.tail = append(m.tail[:0], m.tail[len(m.tail)-maxTail:]...)
+		}
 	}
 	return n, err
 }

@@ -58,7 +58,7 @@ func byMimetype(f *zip.File) Kind {
 func insideOf(k Kind, name string) string {
 	lower := strings.ToLower(strings.ReplaceAll(name, `\`, "/"))
 	switch base := path.Base(lower); {
-	case base == "vbaproject.bin", base == "vbadata.xml", strings.Contains(lower, "/macrosheets/"), strings.Contains(lower, "/activex/"):
+	case base == "vbaproject.bin", base == "vbadata.xml", base == "script-lc.xml", base == "script-lb.xml", strings.Contains(lower, "/macrosheets/"), strings.Contains(lower, "/activex/"):
 		return Macros
 	case (k == odt || k == ods || k == odp) && (strings.HasPrefix(lower, "basic/") || strings.HasPrefix(lower, "scripts/")):
 		return Macros
@@ -67,13 +67,4 @@ func insideOf(k Kind, name string) string {
 		return Installer
 	}
 	return ""
-}
-
-// book tells whether a member is a page or the style of an electronic book.
-func book(name string) bool {
-	switch path.Ext(strings.ToLower(name)) {
-	case ".html", ".htm", ".xhtml", ".css":
-		return true
-	}
-	return false
 }

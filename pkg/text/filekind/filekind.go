@@ -89,7 +89,7 @@ var magics = []struct {
 	kind  Kind
 }{
 	{"\x89PNG\r\n\x1a\n", png}, {"\xff\xd8\xff", jpeg}, {"GIF87a", gif}, {"GIF89a", gif},
-	{"%PDF-", Kind{"pdf", "application/pdf", ".pdf"}}, {`{\rtf1`, rtf},
+	{"%PDF-", Kind{"pdf", "application/pdf", ".pdf"}}, {`{\rt`, rtf}, // as few letters as word processors ask for
 	{"II*\x00", Kind{"tiff", "image/tiff", ".tif"}}, {"MM\x00*", Kind{"tiff", "image/tiff", ".tif"}},
 	{"OggS", Kind{"ogg", "application/ogg", ".ogg"}}, {"fLaC", Kind{"flac", "audio/flac", ".flac"}}, {"ID3", Kind{"mp3", "audio/mpeg", ".mp3"}},
 	{"\x1aE\xdf\xa3", Kind{"matroska", "video/x-matroska", ".mkv"}},
@@ -120,13 +120,17 @@ func kindOf(head []byte) Kind {
 		return ftyp(string(head[8:12]))
 	case isTar(head):
 		return tarred
+	case opensWith(narrow(head), "<") && drawn(bytes.ToLower(narrow(head))):
+		return svg
 	case isText(head):
-		if opensWith(head, "<svg") || opensWith(head, "<?xml") && bytes.Contains(bytes.ToLower(head), []byte("<svg")) {
-			return svg
-		}
 		return plain
 	}
 	return octets
+}
+
+// drawn tells whether markup is a drawing, in whatever encoding.
+func drawn(lower []byte) bool {
+	return bytes.Contains(lower, []byte("<svg")) || bytes.Contains(lower, []byte(":svg"))
 }
 
 func riff(form string) Kind {
