@@ -35,7 +35,7 @@ var layers = []layer{
 	{"the kernel", []string{"pkg/fault", "pkg/op", "pkg/id", "pkg/caller", "pkg/limit", "pkg/clock"}, kernel, outside,
 		"the kernel knows nothing above it; it knows the table port because a unit of work is a table commit"},
 	{"the table port", []string{"pkg/table."}, nil, outside, "a port is an interface: it links no adapter and no SDK"},
-	{"text", []string{"pkg/text"}, nil, outside, "the text rules are pure functions that everybody can use"},
+	{"text", []string{"pkg/text"}, []string{"pkg/text"}, outside, "the text rules are pure functions that everybody can use"},
 	{"the link port", []string{"pkg/linkprobe."}, []string{"pkg/text"}, outside, "it speaks in the link gate's words and asks nobody itself"},
 	{"an adapter of the link port", []string{"pkg/linkprobe"}, []string{"pkg/text", "pkg/linkprobe"}, cloud, "it asks the net under the link gate's rules and knows no context"},
 	{"a port", ports, slices.Concat(kernel, ports), cloud, "a port links no SDK and knows no context"},
