@@ -322,3 +322,28 @@ func TestAPracticeTimedDeliveryLandsAndNothingOfItIsPublic(t *testing.T) {
 		t.Errorf("%v", s.At("schedule"))
 	}
 }
+
+// TestAPersonWhoComesAfterAnApprovalThatNobodySawAndSevenWeeksIsServed: the end of a paid deal
+// and twenty late days are more than one commit holds.
+func TestAPersonWhoComesAfterAnApprovalThatNobodySawAndSevenWeeksIsServed(t *testing.T) {
+	for _, o := range []*op.Operation{delivery.SetChannels, delivery.Pause, delivery.Stop} {
+		w := newWorld(t)
+		d := w.packaged(weekly())
+		d.schedule(days(60), "").Want(201)
+		w.Skip(64 * path.Day)
+		body := m{}
+		if o == delivery.SetChannels {
+			body["channels"] = []string{"email"}
+		}
+		if r := w.Do(o, optest.Req{Token: d.Person, Path: d.Paths(), Body: body}).Want(200); r.Num("released_count") != 50 {
+			t.Errorf("%s: %s", o.ID, r.Body)
+		}
+		w.Settle()
+		if n := times(d.Pending(), record.DeliveryReleased); n != 50 {
+			t.Errorf("%s: %d of 50 days stand on record", o.ID, n)
+		}
+		if a := d.Money(); a.Released != 9000 {
+			t.Errorf("%s: %+v", o.ID, a)
+		}
+	}
+}

@@ -125,6 +125,7 @@ func change(c *op.Call, in OfDaily, do func(*drip.Schedule) error) (DailyOut, er
 	if err != nil {
 		return DailyOut{}, err
 	}
+	ended := d.Pending() // unseen so far: a commit that ends a deal has room for little else
 	if err := deals.Settled(c, d); err != nil {
 		return DailyOut{}, err
 	}
@@ -146,7 +147,9 @@ func change(c *op.Call, in OfDaily, do func(*drip.Schedule) error) (DailyOut, er
 	if err != nil {
 		return DailyOut{}, err
 	}
-	if err := fallen(c, &s, &p); err != nil {
+	if ended {
+		deals.Settle(&s, &p, c.Now)
+	} else if err := fallen(c, &s, &p); err != nil {
 		return DailyOut{}, err
 	}
 	if err := do(&s); err != nil {
