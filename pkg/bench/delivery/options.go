@@ -21,19 +21,29 @@ func (f *filing) readOptions() error {
 	if len(list) < leastTiles(planned) || len(list) > proposal.MaxChoices {
 		return OptionsInvalid
 	}
-	seen := map[string]bool{}
+	seen, looks, reals := map[string]bool{}, map[string]bool{}, 0
 	for i := range list {
 		one := &list[i]
 		one.ID, one.Label, one.Detail = text.Normalize(one.ID), text.Normalize(one.Label), text.Normalize(one.Detail)
-		if one.Label == "" || seen[one.Key()] || text.Len(one.Label) > proposal.MaxOptionLabel || text.Len(one.Detail) > proposal.MaxOptionDetail ||
+		one.ThumbnailAlt = text.Normalize(one.ThumbnailAlt)
+		if one.Label == "" || seen[one.Key()] || looks[squeeze(one.Label)] || text.Len(one.Label) > proposal.MaxOptionLabel || text.Len(one.Detail) > proposal.MaxOptionDetail ||
 			text.Len(one.ID) > proposal.MaxOptionID || text.Len(one.ThumbnailAlt) > proposal.MaxImageAlt {
 			return OptionsInvalid
 		}
-		seen[one.Key()] = true
-		if v := linkgate.Check(one.ThumbnailURL, linkgate.Options{}); one.ThumbnailURL != "" && v.Status != linkgate.OK {
-			return OptionsInvalid.Say("thumbnail_url does not pass the Link Gate: "+v.Detail).With("link_status", v.Status).With("reason", v.Reason)
+		seen[one.Key()], looks[squeeze(one.Label)] = true, true
+		if !proposal.IsOther(one.Label) {
+			reals++
+		}
+		if v := linkgate.Check(one.ThumbnailURL, linkgate.Options{}); one.ThumbnailURL != "" {
+			if v.Status != linkgate.OK {
+				return OptionsInvalid.Say("thumbnail_url does not pass the Link Gate: "+v.Detail).With("link_status", v.Status).With("reason", v.Reason)
+			}
+			one.ThumbnailURL = v.URL // as the gate read it
 		}
 		f.screened = append(f.screened, [2]string{"options", one.Label + "\n" + one.Detail + "\n" + one.ThumbnailAlt})
+	}
+	if reals < leastTiles(planned) {
+		return OptionsInvalid
 	}
 	o.Options = list
 	return nil

@@ -518,6 +518,10 @@ func TestALandedDayIsSharedOnceIntoThePersonsHouse(t *testing.T) {
 	if again := d.day(delivery.Share, "1").Want(200); again.Str("shared_at") != first.Str("shared_at") {
 		t.Errorf("%v", again.JSON)
 	}
+	m.Do(account.Update, optest.Req{Token: d.person, Body: fields{"house": fields{"house": "House of Elm", "value": "care"}}}).Want(200)
+	if again := d.day(delivery.Share, "1").Want(200); again.Str("house") != "House of Oak" {
+		t.Errorf("a day of one House is said to be another's: %v", again.JSON)
+	}
 	d.day(delivery.Share, "2").Refused(409, "not_released")
 	d.day(delivery.Share, "3").Want(404)
 	_, neighbour := m.Person("neighbour@example.test")

@@ -29,9 +29,6 @@ const (
 	MaxHouse     = 50
 )
 
-// NoHouse refuses a share of who belongs to no House.
-var NoHouse = fault.New(fault.Invalid, "no_house", "You belong to no House yet: name yours in your profile first.").FixedBy("PATCH /api/person/me")
-
 // shared is a day in a House. It says what the card says, and nothing of who shared it.
 type shared struct {
 	ID   string        `json:"id"`
@@ -64,19 +61,20 @@ func share(c *op.Call, in OfDay) (ShareOut, error) {
 	if err != nil {
 		return ShareOut{}, err
 	}
-	out, n := ShareOut{}, in.number()
+	out, n, house := ShareOut{}, in.number(), ""
+	if p.House != nil {
+		house = p.House.House
+	}
 	_, err = change(c, in.OfDaily, func(s *drip.Schedule) error {
-		if p.House == nil && n >= 1 && n <= len(s.Released) {
-			return NoHouse
-		}
-		first, err := s.Share(n, c.Now)
+		first, err := s.Share(n, house, c.Now)
 		if err != nil {
 			return err
 		}
-		out = ShareOut{p.House.House, SharedDay{deals.CardOf(s, n), record.Time(s.Released[n-1].SharedAt)}}
+		day := s.Released[n-1]
+		out = ShareOut{day.SharedIn, SharedDay{deals.CardOf(s, n), record.Time(day.SharedAt)}}
 		if first {
 			row := shared{ID: c.NewID(), Card: out.Card, At: c.Now}
-			c.Create(table.Key{PK: housePartition(p.House.House, houseShard(s.ID)), SK: houseSK(row.At, row.ID)}, row)
+			c.Create(table.Key{PK: housePartition(house, houseShard(s.ID)), SK: houseSK(row.At, row.ID)}, row)
 		}
 		return nil
 	})

@@ -145,12 +145,9 @@ func plainName(s string) string {
 	}
 	out := make([]rune, 0, len(s))
 	for _, r := range text.Normalize(s) {
-		if !unicode.IsPrint(r) {
-			continue
-		}
-		if out = append(out, r); len(out) == maxShownName {
-			break
+		if unicode.IsPrint(r) {
+			out = append(out, r)
 		}
 	}
-	return string(out)
+	return text.ShortName(string(out), maxShownName)
 }

@@ -75,6 +75,7 @@ type Day struct {
 	ReleasedAt time.Time `json:"released_at"`
 	Late       bool      `json:"late,omitempty"`
 	SharedAt   time.Time `json:"shared_at,omitzero"`
+	SharedIn   string    `json:"shared_in,omitempty"` // the House as it was named then
 }
 
 // Schedule is a stored timed delivery.
@@ -120,6 +121,7 @@ type Schedule struct {
 var (
 	NotDelivering = fault.New(fault.Conflict, "schedule_not_delivering", "Nothing is being delivered day by day here.")
 	NotPaused     = fault.New(fault.Conflict, "schedule_not_paused", "This delivery is not paused.")
+	NoHouse       = fault.New(fault.Invalid, "no_house", "You belong to no House yet: name yours in your profile first.").FixedBy("PATCH /api/person/me")
 	NotReleased   = fault.New(fault.Conflict, "not_released", "This day has not been released yet.")
 )
 
@@ -277,19 +279,23 @@ func (s *Schedule) Announce(channels []string) error {
 	return nil
 }
 
-// Share marks a released day as shared; ok is false when it was before.
-func (s *Schedule) Share(ordinal int, now time.Time) (ok bool, err error) {
-	if ordinal < 1 || ordinal > len(s.Pieces) {
+// Share marks a released day as shared into a House; first is false when it was before, into
+// that one or another. Without a House ("") only a day that was shared before is shared.
+func (s *Schedule) Share(ordinal int, house string, now time.Time) (first bool, err error) {
+	switch {
+	case ordinal < 1 || ordinal > len(s.Pieces):
 		return false, fault.BareNotFound
-	}
-	if ordinal > len(s.Released) {
+	case ordinal > len(s.Released):
 		return false, NotReleased
 	}
 	d := &s.Released[ordinal-1]
-	if !d.SharedAt.IsZero() {
+	switch {
+	case !d.SharedAt.IsZero():
 		return false, nil
+	case house == "":
+		return false, NoHouse
 	}
-	d.SharedAt = now
+	d.SharedAt, d.SharedIn = now, house
 	return true, nil
 }
 

@@ -115,18 +115,23 @@ func TestAPausedDeliveryWaitsForTheFirstMorningAfterItIsResumed(t *testing.T) {
 func TestADayIsSharedOnceAndOnlyWhenItWasReleased(t *testing.T) {
 	s := filed(2)
 	s.Approve(noon, in(""), nil, false)
-	if _, err := s.Share(1, noon); err != NotReleased {
+	if _, err := s.Share(1, "Oak", noon); err != NotReleased {
 		t.Error(err)
 	}
 	s.Settle(noon.Add(24*time.Hour), in(""))
-	if ok, err := s.Share(1, noon); !ok || err != nil {
-		t.Error(ok, err)
+	if _, err := s.Share(1, "", noon); err != NoHouse {
+		t.Error(err)
 	}
-	if ok, err := s.Share(1, noon); ok || err != nil {
-		t.Error(ok, err)
+	if first, err := s.Share(1, "Oak", noon); !first || err != nil {
+		t.Error(first, err)
+	}
+	for _, house := range []string{"Oak", "Elm", ""} {
+		if first, err := s.Share(1, house, noon); first || err != nil || s.Released[0].SharedIn != "Oak" {
+			t.Error(first, err)
+		}
 	}
 	for _, n := range []int{0, 3, -1} {
-		if _, err := s.Share(n, noon); err == nil {
+		if _, err := s.Share(n, "Oak", noon); err == nil {
 			t.Errorf("day %d", n)
 		}
 	}
