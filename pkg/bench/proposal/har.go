@@ -324,6 +324,9 @@ func realOptions(v any) int {
 	return n
 }
 
+// IsOther tells an option that offers nothing of its own, which no minimum counts (REJ-25).
+func IsOther(label string) bool { return otherLabel(label) }
+
 func otherLabel(label string) bool {
 	label = strings.ToLower(strings.TrimSpace(label))
 	return label == "other" || strings.HasPrefix(label, "other (") || strings.HasPrefix(label, "other:") || label == "something else"

@@ -260,9 +260,7 @@ func ownName(name string) string {
 		}
 		return r
 	}, name)
-	if n := []rune(name); len(n) > maxFilename {
-		name = string(n[:maxFilename])
-	}
+	name = text.ShortName(name, maxFilename)
 	if name == "" || name == "." || name == ".." {
 		return "file"
 	}

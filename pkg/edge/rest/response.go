@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
@@ -122,19 +123,44 @@ func (c *exchange) challenge(f *fault.Fault) string {
 	return s + `, error="invalid_token"`
 }
 
-// maxFilename bounds the name of a download, in bytes of its escaped form.
-const maxFilename = 600
+// Bounds of the name of a download, in bytes of its escaped form.
+const (
+	maxFilename = 600
+	maxEnding   = 60
+)
+
+// shortName cuts a name before its ending: a cut never makes another ending of it.
+func shortName(name string) string {
+	if escaped(name) <= maxFilename {
+		return name
+	}
+	stem, end := name, "_"
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && escaped(name[dot:]) <= maxEnding {
+		stem, end = name[:dot], name[dot:]
+	}
+	for room := maxFilename - escaped(end); escaped(stem) > room; {
+		_, n := utf8.DecodeLastRuneInString(stem)
+		stem = stem[:len(stem)-max(n, (escaped(stem)-room)/12)] // an escaped rune has at most 12 bytes
+	}
+	return strings.ToValidUTF8(stem, "") + end
+}
+
+// escaped is the length of a name's escaped form.
+func escaped(name string) int {
+	var b strings.Builder
+	for _, r := range name {
+		escape(&b, r)
+	}
+	return b.Len()
+}
 
 // Attachment is the Content-Disposition of a download under a name (RFC 6266): plain ASCII
 // for old clients and, where that loses something, UTF-8 for the others.
 func Attachment(name string) string {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = shortName(name[strings.LastIndexAny(name, `/\`)+1:])
 	var plain, coded strings.Builder
 	same := true
 	for _, r := range strings.ToValidUTF8(name, "_") {
-		if coded.Len() > maxFilename {
-			break
-		}
 		switch {
 		case r < ' ' || r == 0x7f:
 			same = false
