@@ -55,11 +55,12 @@ type walk struct {
 // walker is a person with a deal, and what was seen of it.
 type walker struct {
 	*parties
-	zones  []zoned
-	seen   map[string]drip.Schedule // as last stored
-	shown  map[string]int           // most days that were shown as landed
-	closed bool
-	key    int
+	zones   []zoned
+	seen    map[string]drip.Schedule // as last stored
+	shown   map[string]int           // most days that were shown as landed
+	resumed time.Time                // since when days may fall due again, after a pause
+	closed  bool
+	key     int
 }
 
 // zoned is a zone from a moment on.
@@ -486,7 +487,13 @@ func (w *walk) days(p *walker, f *found) {
 	if len(f.Released) > len(f.Pieces) || (f.Status == drip.Completed) != (len(f.Released) == len(f.Pieces)) || len(f.Released) < len(old.Released) {
 		w.fail("%s is %s with %d of %d days, had %d", f.ID, f.Status, len(f.Released), len(f.Pieces), len(old.Released))
 	}
+	if old.Status == drip.Paused && f.Status == drip.Delivering {
+		p.resumed = w.Now()
+	}
 	for i, d := range f.Released {
+		if i >= len(old.Released) && d.At.Before(p.resumed) {
+			w.fail("%s: %+v fell due before %v, while it was paused", f.ID, d, p.resumed)
+		}
 		if i < len(old.Released) {
 			if was := old.Released[i]; was.Release != d.Release || !was.ReleasedAt.Equal(d.ReleasedAt) {
 				w.fail("%s: day %d was %+v and is %+v", f.ID, i+1, was, d)
