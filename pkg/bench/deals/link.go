@@ -12,6 +12,7 @@ import (
 	"guildhall/pkg/id"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
+	"guildhall/pkg/text/linkgate"
 )
 
 // States of a link that waits for the stewards.
@@ -46,9 +47,10 @@ type Link struct {
 // linkHash is how many hex digits of an address's hash name it.
 const linkHash = 32
 
-// LinkID names an address on a deal.
+// LinkID names an address on a deal, however it is written: what the stewards said of it is
+// not lost by a fragment.
 func LinkID(deal, url string) string {
-	sum := sha256.Sum256([]byte(url))
+	sum := sha256.Sum256([]byte(linkgate.Same(url)))
 	return deal + "." + hex.EncodeToString(sum[:])[:linkHash]
 }
 

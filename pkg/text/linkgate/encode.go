@@ -62,6 +62,26 @@ func decode(s string) string {
 	return string(b)
 }
 
+// Same names what an address that Check wrote leads to: two addresses that a server cannot
+// tell apart have the same. The fragment is never sent, an empty query asks nothing, and a
+// letter behind a percent sign is that letter (RFC 3986 6.2.2.2).
+func Same(normal string) string {
+	normal, _, _ = strings.Cut(normal, "#")
+	normal = strings.TrimSuffix(normal, "?")
+	var b strings.Builder
+	for i := 0; i < len(normal); i++ {
+		if normal[i] == '%' && i+2 < len(normal) && unhex(normal[i+1]) >= 0 && unhex(normal[i+2]) >= 0 {
+			if c := byte(unhex(normal[i+1])<<4 | unhex(normal[i+2])); strings.IndexByte(unreserved, c) >= 0 {
+				b.WriteByte(c)
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(normal[i])
+	}
+	return b.String()
+}
+
 // maxDecodings is how often names are decoded before they are judged: servers behind servers decode more than once.
 const maxDecodings = 4
 
