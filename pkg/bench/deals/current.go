@@ -170,13 +170,12 @@ func yourMove(d *path.Deal) *string {
 	switch {
 	case d.Status == path.Picked:
 		return given("countersign")
+	case len(d.Owed()) > 0:
+		return given("answer_message")
 	case s != nil && s.State == path.Working && d.Pulse.Percent == 100:
 		return given("file_outcome")
 	case s != nil && s.State == path.Working:
 		return given("work_and_pulse")
-	}
-	if len(d.Owed()) > 0 {
-		return given("answer_message")
 	}
 	return nil
 }

@@ -155,6 +155,9 @@ func TestThreadsOverTheWire(t *testing.T) {
 	if got.Num("step_thread.unread_from_person") != 1 || got.Num("step_thread.unanswered_elsewhere.0.step_number") != 4 || got.Str("step_thread.latest_person_message_at") == "" {
 		t.Fatalf("%s", got.Body)
 	}
+	if got.Str("your_move") != "answer_message" || !strings.HasSuffix(got.Str("next_call"), "/messages") {
+		t.Errorf("while a message waits, the move and its call are %s, %s", got.Str("your_move"), got.Str("next_call"))
+	}
 	if !dealtest.Has(d.Events(), "step.message") {
 		t.Fatal("the agent is not woken")
 	}

@@ -1,6 +1,7 @@
 package path_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/fault"
 )
 
 // packaged is a deal whose last step waits as a timed delivery.
@@ -98,8 +100,9 @@ func TestAskingForChangesVoidsATimedDelivery(t *testing.T) {
 
 func TestATimedDeliveryNeedsTheLastStepAndAnApproval(t *testing.T) {
 	d := signed(t, pick(plan(proposal.Choose)), start)
-	if _, err := d.FileSchedule(start, "s1"); err != path.Unfinished {
-		t.Errorf("before the last pulse: %v", err)
+	_, err := d.FileSchedule(start, "s1")
+	if f := fault.From(err); !errors.Is(err, path.Unfinished) || f.Fix != "POST /api/bench/deals/"+d.ID+"/check-ins" {
+		t.Errorf("before the last pulse: %v, mended by %q", err, fault.From(err).Fix)
 	}
 	pulse(t, d, start)
 	if _, err := d.FileSchedule(start, "s1"); err != path.NotPackage {

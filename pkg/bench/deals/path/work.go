@@ -21,7 +21,7 @@ var (
 	OutOfTurn     = fault.New(fault.Invalid, "out_of_turn_filing", "No step of this deal is yours to work on, so nothing can be filed.")
 	OneBall       = fault.New(fault.Invalid, "one_ball_violation", "Only the step you hold takes an outcome.").At("step_ref")
 	NotPackage    = fault.New(fault.Invalid, "schedule_invalid", "A timed delivery is filed on the last step you wrote, and only when that step asks for an approval.")
-	Unfinished    = fault.New(fault.Invalid, "progress_not_100", "File a 100 percent pulse for this step first (rule 100).").FixedBy("POST /api/bench/deals/{deal_id}/check-ins")
+	Unfinished    = fault.New(fault.Invalid, "progress_not_100", "File a 100 percent pulse for this step first (rule 100).")
 )
 
 // Work is the step the agent holds, or NotWorking.
@@ -58,13 +58,13 @@ func (d *Deal) CheckIn(at time.Time, percent int) error {
 func (d *Deal) CanFile(ref string, hold bool) (*Step, error) {
 	s, err := d.Work()
 	if err != nil {
-		return nil, OutOfTurn
+		return nil, OutOfTurn.FixedBy("GET /api/bench/deals/" + d.ID + "/current-step")
 	}
 	if ref != "" && ref != s.ID && ref != s.number() && ref != s.Title {
 		return nil, OneBall
 	}
 	if !hold && d.Pulse.Percent != 100 {
-		return nil, Unfinished
+		return nil, Unfinished.FixedBy("POST /api/bench/deals/" + d.ID + "/check-ins")
 	}
 	return s, nil
 }
