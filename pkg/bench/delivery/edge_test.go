@@ -385,3 +385,23 @@ func TestAHouseIsReadToItsEndHoweverManyDaysWereSharedInOneMoment(t *testing.T) 
 	}
 	m.Do(delivery.ReadHouse, optest.Req{Token: all[0].person, Query: url.Values{"after": {"x"}}}).Refused(422, "cursor_invalid")
 }
+
+// TestATitleIsOneLine: it becomes the subject of a mail, which no mailer sends with a break in it.
+func TestATitleIsOneLine(t *testing.T) {
+	m := newMornings(t)
+	d := m.ready("UTC")
+	list := pieces(3)
+	list[0]["title"], list[1]["title"], list[2]["title"] = "To the\ncorner\tand back", "Round the\u2028block", strings.Repeat("\U0001F6B6", delivery.MaxPieceTitle)
+	d.schedule(fields{"pieces": append(pieces(1), fields{"title": "a\u0090b", "document": list[0]["document"]})}).Want(422)
+	d.schedule(fields{"pieces": list}).Want(201)
+	d.answer("4", "approve", "score", 9, "channels", []string{"email"}).Want(200)
+	m.Advance(4 * aDay)
+	if got := m.announced(); len(got) != 3 || got[0] != "Day 1: To the corner and back" || got[1] != "Day 2: Round the block" {
+		t.Errorf("%q", got)
+	}
+	for _, one := range m.mails {
+		if err := one.Valid(); err != nil && one.From != "" {
+			t.Errorf("%q: %v", one.Subject, err)
+		}
+	}
+}

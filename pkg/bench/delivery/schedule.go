@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"guildhall/pkg/account"
 	"guildhall/pkg/bench/deals"
@@ -217,7 +218,7 @@ func (in *ScheduleIn) list() (parts, error) {
 	}
 	for i := range list {
 		p := &list[i]
-		p.Title = text.Normalize(p.Title)
+		p.Title = strings.Join(strings.Fields(text.Normalize(p.Title)), " ") // the subject of a mail, too: one line
 		if n := text.Len(p.Title); n < 1 || n > MaxPieceTitle || !sent(p.Document) {
 			return nil, ScheduleInvalid.At("pieces[" + strconv.Itoa(i) + "]").Say("A piece has a title of 1 to 200 characters and a document.")
 		}
