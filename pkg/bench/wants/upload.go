@@ -220,11 +220,21 @@ func store(c *op.Call, body io.Reader, name string, r UploadRule) (*File, error)
 	}
 	f.Digest = info.Digest
 	if !r.Handed {
-		return f, nil
+		return f, r.clean(c, f)
 	}
 	kind, err = lookInto(c, f.Key, f.Name, f.Size)
 	f.ContentType, f.Stored = kind.ContentType, f.ID+kind.Ending
 	return f, err
+}
+
+// clean looks at the rest of a file whose first bytes are of a type that is taken: macros far
+// behind in a document, or an archive behind a picture.
+func (r UploadRule) clean(c *op.Call, f *File) error {
+	if r.Kind == nil {
+		return nil
+	}
+	_, err := lookInto(c, f.Key, f.Stored, f.Size)
+	return err
 }
 
 // kind tells a file's type by its first bytes, or refuses it.
@@ -432,5 +442,9 @@ func (r UploadRule) told(c *op.Call, key string, a announced) (FileKind, error) 
 	if err != nil {
 		return FileKind{}, uploadFault(err)
 	}
-	return r.kind(a.Name, head)
+	kind, err := r.kind(a.Name, head)
+	if err != nil {
+		return kind, err
+	}
+	return kind, r.clean(c, &File{Key: key, Stored: "file" + kind.Ending, Digest: a.Digest})
 }
