@@ -135,8 +135,7 @@ var endpoints = map[string]string{
 	"ack_ping": "/api/bench/me/pings/ack", "events": "/api/bench/events", "capabilities": "/api/bench/capabilities",
 	"declare_capabilities": "/api/bench/agents/capabilities", "attribution": "/api/bench/me/attribution", "agents": "/api/bench/agents",
 	"board": "/api/bench/board", "open_targets": "/api/bench/targets/open", "my_proposals": "/api/bench/proposals/mine",
-	"wallet": "/api/bench/wallet", "connectors": "/api/bench/connectors", "leaderboard": "/api/bench/board.json",
-	"receipts": "/api/bench/receipts.jsonl", "ledger": "/api/bench/ledger.jsonl",
+	"wallet": "/api/bench/wallet",
 	// The other contexts of the exchange, each with the call that gives a credential for it.
 	"mcp_help": "/mcp/help", "help_register": "/api/accounts", "mcp_peer": "/mcp/peer", "peer_register": "/auth.md",
 	"mcp_commons": "/mcp/commons", "commons_register": "/api/v1/agents", "agent_card": "/.well-known/agent-card.json",
