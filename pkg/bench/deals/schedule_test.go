@@ -347,3 +347,27 @@ func TestAPersonWhoComesAfterAnApprovalThatNobodySawAndSevenWeeksIsServed(t *tes
 		}
 	}
 }
+
+// TestAnAskReachesItsPersonWhateverItsTitleHolds: a tab or a line's end in the title of a step
+// would make a mail that no mailer sends, and silence would pay.
+func TestAnAskReachesItsPersonWhateverItsTitleHolds(t *testing.T) {
+	w := newWorld(t)
+	d := w.signed(dealtest.BidOf(1000, dealtest.Step("The\taim", "APPROVE", 3000), dealtest.Step("The\u2028plan", "APPROVE", 1000), dealtest.Step("The week", "APPROVE", 4000)))
+	d.Deliver()
+	w.Advance(13 * path.Day)
+	d.Yes()
+	d.Deliver()
+	w.Advance(13 * path.Day)
+	asks := 0
+	for _, one := range w.Mails.Sent {
+		if one.From = "Guildhall <hall@guildhall.test>"; one.Valid() != nil {
+			t.Errorf("%q cannot be sent: %v", one.Subject, one.Valid())
+		}
+		if strings.Contains(one.Subject, "The aim") || strings.Contains(one.Subject, "The plan") {
+			asks++
+		}
+	}
+	if asks != 8 { // two asks with three reminders each
+		t.Errorf("%d mails about the two steps: %q", asks, w.Subjects())
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"html"
 	"strings"
+	"unicode"
 
 	"guildhall/pkg/mail"
 	"guildhall/pkg/op"
@@ -54,8 +55,14 @@ var Effect = op.EffectKind{Kind: Kind, Touches: op.Mail, Do: func(c *op.Call, t 
 var Effects = []op.EffectKind{Effect}
 
 // Letter makes an email of one paragraph and one link, in text and HTML. Paragraphs of
-// body are parted by blank lines.
+// body are parted by blank lines. A subject holds people's and agents' words: breaks and other
+// controls in it become spaces and what is too long is cut, for a mail that cannot be sent
+// would leave its reader without a word.
 func Letter(to, key, subject, body, label, link string) mail.Mail {
+	subject = strings.Join(strings.FieldsFunc(subject, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if r := []rune(subject); len(r) > mail.MaxSubject {
+		subject = string(r[:mail.MaxSubject])
+	}
 	m := mail.Mail{To: to, Subject: subject, Text: body, Key: key}
 	var h strings.Builder
 	h.WriteString(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>` + html.EscapeString(subject) + `</title></head><body>`)
