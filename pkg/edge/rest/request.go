@@ -198,7 +198,20 @@ func (c *exchange) credential() (string, error) {
 // header is a request header as text. Lines of one name are joined with commas, as API
 // Gateway does, so that a call means the same on both edges.
 func (c *exchange) header(name string) string {
-	return strings.ToValidUTF8(strings.Join(c.r.Header.Values(name), ","), "\ufffd")
+	return headerText(strings.Join(c.r.Header.Values(name), ","))
+}
+
+// headerText reads a header as UTF-8, or else as ISO-8859-1, in which some clients write
+// headers: no letter of a delivery note is lost.
+func headerText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	out := make([]rune, len(s))
+	for i := range len(s) {
+		out[i] = rune(s[i])
+	}
+	return string(out)
 }
 
 func cleanQuery(q url.Values) bool {
