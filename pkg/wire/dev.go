@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +64,10 @@ func (x *Exchange) Controls() http.Handler {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { x.control(w, r, c) })
 	}
 	mux.HandleFunc("/_dev/", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusNotFound, map[string]any{"ok": false, "error": "not found"})
+		answer(w, http.StatusNotFound, map[string]any{"ok": false, "error": "not found", "message": "GET /_dev/ lists the local controls."})
+	})
+	mux.HandleFunc("GET /_dev/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"ok": true, "controls": slices.Sorted(maps.Keys(controls))})
 	})
 	return mux
 }

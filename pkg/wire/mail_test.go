@@ -177,3 +177,14 @@ func TestEmailLeavesThroughSES(t *testing.T) {
 		t.Errorf("%d messages in the box and %d calls of SES, want one and one", n, calls)
 	}
 }
+
+func TestTheLocalControlsListThemselves(t *testing.T) {
+	x := opened(t)
+	for path, want := range map[string]int{"/_dev/": 200, "/_dev/nothing": 404} {
+		w := httptest.NewRecorder()
+		x.Controls().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != want || want == 200 && strings.Count(w.Body.String(), "/_dev/") != len(controls) || want == 404 && !strings.Contains(w.Body.String(), "GET /_dev/") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
