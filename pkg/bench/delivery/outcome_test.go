@@ -208,6 +208,7 @@ func TestTheTilesAreTheDelivery(t *testing.T) {
 		"a label twice":     {"options": []fields{tile("A"), tile("A")}},
 		"no label":          {"options": []fields{tile("A"), tile(" ")}},
 		"no list":           {"options": fields{}},
+		"a field misnamed":  {"options": []fields{tile("A"), {"label": "B", "details": "110 dollars"}}},
 		"with a document":   {"options": []fields{tile("A"), tile("B")}, "document": doc(para("x"))},
 		"with a link":       {"options": []fields{tile("A"), tile("B")}, "url": "https://example.com/"},
 		"a thumbnail":       {"options": []fields{tile("A"), {"label": "B", "thumbnail_url": "http://example.com/a.png"}}},
