@@ -108,6 +108,9 @@ func (a *audit) Commit(ctx context.Context, tx *table.Tx) error {
 	}
 	for i := range tx.Writes {
 		a.event(&tx.Writes[i], touched)
+		if kind, id, _ := strings.Cut(tx.Writes[i].Key.PK, "#"); kind == "bench.DRIP" && tx.Writes[i].Key.SK == "ROOT" {
+			a.wound(a.drips[id])
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(touched)) {
 		a.check(a.deals[id])
@@ -249,6 +252,25 @@ func (a *audit) drip(d *drip.Schedule) {
 		}
 	}
 	a.drips[d.ID] = d
+}
+
+// wound: what is still to land has exactly one timer, at or before it.
+func (a *audit) wound(d *drip.Schedule) {
+	_, due, runs := d.Next()
+	if d.Behind > 0 {
+		due, runs = a.now(), true
+	}
+	subject := drip.Subject(d.ID, d.PersonID)
+	if !runs {
+		if a.waiting[subject] != 0 || d.Timer.Set() {
+			fail("%d timers of a timed delivery that is %s: %+v", a.waiting[subject], d.Status, d.Timer)
+		}
+		return
+	}
+	c, there := a.clocks[clock.Key("bench", d.Timer.Kind, subject, d.Timer.Due)]
+	if !there || a.waiting[subject] != 1 || c.due.After(due) {
+		fail("a timed delivery is due at %v, its timer is %+v, %d wait", due, d.Timer, a.waiting[subject])
+	}
 }
 
 // line: a line of money is put once, and after that only its way to the processor goes on.
