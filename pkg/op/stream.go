@@ -59,7 +59,7 @@ func (d *digested) add(p []byte) {
 	}
 	if n := len(d.held) - len(d.without) + 1; n > 0 {
 		d.hash.Write(d.held[:n])
-		d.held = append(d.held[:0:0], d.held[n:]...)
+		d.held = d.held[:copy(d.held, d.held[n:])]
 	}
 }
 

@@ -1,6 +1,7 @@
 package wants
 
 import (
+	"errors"
 	"io"
 
 	"guildhall/pkg/blob"
@@ -67,9 +68,13 @@ func (w *windowed) move(at int64) error {
 		return err
 	}
 	defer o.Body.Close()
-	w.at = at
-	w.held, err = io.ReadAll(io.LimitReader(o.Body, windowBytes))
-	if err == nil && len(w.held) < int(min(windowBytes, w.size-at)) {
+	want := int(min(windowBytes, w.size-at))
+	if cap(w.held) < want {
+		w.held = make([]byte, want)
+	}
+	n, err := io.ReadFull(o.Body, w.held[:want])
+	w.at, w.held = at, w.held[:n]
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return err

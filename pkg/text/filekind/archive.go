@@ -29,6 +29,16 @@ type look struct {
 	members  int
 	inflated int64 // bytes of members
 	unpacked int64 // bytes of tar files that were packed
+	free     [][]byte
+}
+
+// borrow takes a buffer for the end of a member; whoever takes it gives it back.
+func (l *look) borrow() (b []byte) {
+	if n := len(l.free); n > 0 {
+		b, l.free = l.free[n-1], l.free[:n-1]
+		return b[:0]
+	}
+	return make([]byte, 0, 2*maxTail)
 }
 
 // errSource marks an error of the reader itself, not of the file in it.
@@ -296,7 +306,8 @@ func (l *look) enter(name string) Verdict {
 
 // member looks at one file inside an archive and reads it to its end.
 func (l *look) member(name string, r io.Reader, in Kind, depth int) (Verdict, error) {
-	m := &meter{r: r, spent: &l.inflated, keep: true}
+	m := &meter{r: r, spent: &l.inflated, tail: l.borrow()}
+	defer func() { l.free = append(l.free, m.tail) }()
 	head, err := io.ReadAll(io.LimitReader(m, HeadBytes))
 	if err != nil {
 		return broken(err, name)
@@ -439,8 +450,7 @@ func (l *look) tar(r io.Reader, depth int) (Verdict, error) {
 type meter struct {
 	r     io.Reader
 	spent *int64
-	keep  bool
-	tail  []byte
+	tail  []byte // 2*maxTail long at most; nil where it is not wanted
 }
 
 func (m *meter) Read(p []byte) (int, error) {
@@ -448,11 +458,13 @@ func (m *meter) Read(p []byte) (int, error) {
 	if *m.spent += int64(n); *m.spent > MaxInflated {
 		return 0, errTooMuch
 	}
-	if m.keep {
-		if m.tail = append(m.tail, p[:n]...); len(m.tail) > 2*maxTail {
-			m.tail = append(m.tail[:0], m.tail[len(m.tail)-maxTail:]...)
-		}
+	if m.tail == nil {
+		return n, err
 	}
+	if p = p[max(0, n-maxTail):n]; len(m.tail)+len(p) > cap(m.tail) {
+		m.tail = m.tail[:copy(m.tail, m.tail[max(0, len(m.tail)-maxTail):])]
+	}
+	m.tail = append(m.tail, p...)
 	return n, err
 }
 
