@@ -17,6 +17,7 @@ import (
 
 	"guildhall/pkg/edge/page"
 	"guildhall/pkg/fault"
+	"guildhall/pkg/text"
 )
 
 //go:embed templates
@@ -62,8 +63,9 @@ var functions = template.FuncMap{
 		}
 		return fmt.Sprint(n, " ", noun)
 	},
-	"add":  func(a, b int) int { return a + b },
-	"date": date,
+	"add":      func(a, b int) int { return a + b },
+	"date":     date,
+	"afterday": text.AfterDay,
 }
 
 // Views lists the names of all views.

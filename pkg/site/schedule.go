@@ -10,6 +10,7 @@ import (
 	"guildhall/pkg/edge/page"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
+	"guildhall/pkg/text"
 )
 
 // schedule is a timed delivery as its person sees it (person.schedule.read).
@@ -172,7 +173,7 @@ func (s *site) dayPage(v *page.Visit) (*page.Answer, error) {
 			out.After = n + 1
 		}
 	}
-	return &page.Answer{View: "day", Title: "Day " + strconv.Itoa(out.Ordinal) + ": " + out.Title, Data: out}, nil
+	return &page.Answer{View: "day", Title: "Day " + strconv.Itoa(out.Ordinal) + ": " + text.AfterDay(out.Ordinal, out.Title), Data: out}, nil
 }
 
 // readable is how many days can be read: before the approval all of them.

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"errors"
 	"io"
 
 	"guildhall/pkg/bench/deals"
@@ -69,6 +70,10 @@ func putImage(c *op.Call, in MailboxIn) (MailboxOut, error) {
 		return MailboxOut{}, err
 	}
 	f, t, err := wants.TakeUpload(c, in.Body, in.ContentType, wants.UploadRule{MaxBytes: MaxImage, Kind: imageKind, Prefix: "agent-images/" + d.ID, Target: d.TargetID})
+	if errors.Is(err, wants.TypeNotAllowed) {
+		err = wants.TypeNotAllowed.Say("An image for a document is a png, jpg, webp or gif. What a file is counts, not its name; other files are artifacts.").
+			FixedBy("POST /api/bench/deals/" + d.ID + "/artifacts")
+	}
 	if err != nil {
 		return MailboxOut{}, err
 	}

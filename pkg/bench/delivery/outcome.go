@@ -99,9 +99,9 @@ var (
 	NoteNotTaken     = fault.New(fault.Invalid, "note_not_taken", "A held item has no note. The note comes with the filing that hands over.").At("note")
 	HoldNotTaken     = fault.New(fault.Invalid, "hold_not_taken", "Only links and streams are held.").At("hold")
 	TooManyItems     = fault.New(fault.Invalid, "too_many_items", "A step carries at most 20 items. Hand them over first.")
-	DocumentRequired = fault.New(fault.Invalid, "document_required", "An APPROVE step takes a document; a note alone only when the step already carries items.")
+	DocumentRequired = fault.New(fault.Invalid, "document_required", "An APPROVE step takes a document, a link or a stream, no bare text; a note alone only when the step already carries items.")
 	TextTooLong      = fault.New(fault.Invalid, "outcome_text_too_long", "An inline text is at most 3000 characters.").At("text")
-	LinkInText       = fault.New(fault.Invalid, "link_in_outcome_text", "File a link as an outcome of its own, not inside a text.")
+	LinkInText       = fault.New(fault.Invalid, "link_in_outcome_text", "Texts and documents hold no links. File a link as an outcome of its own; with hold it is an item beside what you file next.")
 	OneForm          = fault.New(fault.Invalid, "one_form_only", "Send only one of text, document, blocks, url and a file.")
 	OptionsInvalid   = fault.New(fault.Invalid, "options_invalid", "Send 2 to 9 options, each with a label of its own; only a CHOOSE step takes them.").At("options")
 	OverDelivery     = fault.New(fault.Invalid, "options_are_the_delivery", "On a CHOOSE step the options are the delivery: put the facts into their details.").

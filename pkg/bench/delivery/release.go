@@ -15,6 +15,7 @@ import (
 	"guildhall/pkg/sms"
 	texts "guildhall/pkg/sms/outbox"
 	"guildhall/pkg/table"
+	"guildhall/pkg/text"
 )
 
 // Timers are the clock of timed deliveries, and the look at them that follows a person's
@@ -150,7 +151,7 @@ func dayPath(s *drip.Schedule, n int) string {
 func announce(c *op.Call, s *drip.Schedule, p *account.Person) {
 	n, together := len(s.Released), s.Together()
 	card, key := deals.CardOf(s, n), "drip:"+s.ID+":"+strconv.Itoa(n)
-	subject := fmt.Sprintf("Day %d: %s", n, card.Title)
+	subject := fmt.Sprintf("Day %d: %s", n, text.AfterDay(n, card.Title))
 	if s.On(drip.Email) {
 		body := fmt.Sprintf("Day %d of %d from %s is in your feed.", n, len(s.Pieces), s.Handle)
 		if together > 1 {
