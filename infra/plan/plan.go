@@ -106,12 +106,15 @@ func operation(o *op.Operation) Function {
 	return f
 }
 
-// hints lists the queue a write of an operation may send a hint to: its home's sweep.
-func hints(o *op.Operation) []string {
-	if q := op.SweepQueue(o.Home); slices.Contains(catalog.Queues(), q) {
-		return []string{q}
+// hints lists the queues a write of an operation may send hints to: the sweeps of its home
+// and of the groups it wakes.
+func hints(o *op.Operation) (queues []string) {
+	for _, group := range append([]string{o.Home}, o.Wakes...) {
+		if q := op.SweepQueue(group); slices.Contains(catalog.Queues(), q) {
+			queues = append(queues, q)
+		}
 	}
-	return nil
+	return queues
 }
 
 // door is the function of an MCP endpoint: it may do what the operations behind it may. A

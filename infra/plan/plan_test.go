@@ -54,6 +54,10 @@ func TestAWriteSendsHintsToItsHomesSweepAndAReadToNobody(t *testing.T) {
 	if got := home("bench", "POST").Sends; !slices.Equal(got, []string{"bench-sweep"}) {
 		t.Errorf("a write sends to %v", got)
 	}
+	waking := &op.Operation{Meta: op.Meta{ID: "person.profile.update", Method: "PATCH", Path: "/x", Timeout: time.Second, Wakes: []string{"bench"}}, Home: "person"}
+	if got := operation(waking).Sends; !slices.Equal(got, []string{"person-sweep", "bench-sweep"}) {
+		t.Errorf("a write that wakes another group sends to %v", got)
+	}
 	read := home("bench", "GET")
 	if len(read.Sends) != 0 || read.Changes {
 		t.Errorf("a read sends to %v, changes %v", read.Sends, read.Changes)

@@ -82,7 +82,7 @@ func (in ProfileIn) Validate() error {
 var Update = op.Declare(op.Meta{
 	ID: "person.profile.update", Method: "PATCH", Path: "/api/person/me",
 	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &writeLimit, Summary: "Change your profile.",
-	Faults: []string{"timezone_unknown", "phone_invalid"}, Contract: "surface.md 3",
+	Faults: []string{"timezone_unknown", "phone_invalid"}, Wakes: []string{mornings}, Contract: "surface.md 3",
 }, update)
 
 // ZoneChanged is the kind of the timer by which a new time zone tells the group whose
@@ -171,7 +171,7 @@ type Live struct {
 var CloseAccount = op.Declare(op.Meta{
 	ID: "person.account.close", Method: "POST", Path: "/api/person/close-account",
 	Auth: op.Person, Idempotent: op.KeyRequired, Limit: &writeLimit, Summary: "Close your account.",
-	Faults: []string{"live_deal"}, Contract: "surface.md 3",
+	Faults: []string{"live_deal"}, Wakes: []string{mornings}, Contract: "surface.md 3",
 }, closeAccount)
 
 func closeAccount(c *op.Call, _ NoInput) (SignInOut, error) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"guildhall/pkg/caller"
@@ -37,6 +38,7 @@ type Call struct {
 	// Texts tells whether text messages leave this exchange: where not, nobody is offered one.
 	Texts bool
 
+	wakes  []string // further groups it may stage timers of
 	store  table.Store
 	rand   io.Reader
 	commit string
@@ -337,8 +339,11 @@ func (c *Call) Arm(kind, subject string, due time.Time) clock.Timer {
 }
 
 // ArmIn stages a timer of another group, which fires it: how one context tells another that
-// something changed. It cannot be taken back.
+// something changed. It cannot be taken back. Meta.Wakes names the group.
 func (c *Call) ArmIn(group, kind, subject string, due time.Time) {
+	if !slices.Contains(c.wakes, group) {
+		c.fail(fmt.Errorf("op: a timer of %s, which the operation does not declare that it wakes", group))
+	}
 	own := c.Group
 	c.Group = group
 	c.arm(kind, subject, due, nil)

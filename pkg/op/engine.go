@@ -154,6 +154,7 @@ func (e *Engine) do(ctx context.Context, o *Operation, r *Request) (*Response, e
 	done := &once{}
 	for attempt := 1; ; attempt++ {
 		c := e.call(ctx, now, o.Home)
+		c.wakes = o.Wakes
 		c.Address, c.once = r.Address, done
 		res, err := e.attempt(c, o, r, in, attempt > 1)
 		who = c.Caller

@@ -115,6 +115,8 @@ type Meta struct {
 	Faults  []string // codes this operation answers beyond the common ones
 	Limit   *limit.Rule
 	Touches Touch // Table is always included
+	// Wakes are the groups, beside the operation's own, whose timers it stages (Call.ArmIn).
+	Wakes []string
 	// MaxBody is in bytes; DefaultMaxBody when zero.
 	MaxBody int64
 	// MaxQuery is in bytes of the query string as it was sent; no limit when zero.

@@ -232,6 +232,14 @@ func TestARowIsReadOncePerCall(t *testing.T) {
 	}
 }
 
+func TestATimerOfAnotherGroupNeedsADeclaration(t *testing.T) {
+	x := newExchange(t)
+	err := x.Run(t.Context(), x.time(), "test", func(c *op.Call) error { c.ArmIn("other", "ring", "subject", c.Now); return nil })
+	if err == nil || !strings.Contains(err.Error(), "other") || x.rows(clock.Partition("other", clock.Shard("subject"))) != 0 {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestTimersAreRowsOfTheSameCommit(t *testing.T) {
 	x := newExchange(t)
 	var hints []op.Hint
