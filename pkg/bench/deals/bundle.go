@@ -42,7 +42,7 @@ type Bundle struct {
 // ResponseIn is an answer to a block.
 type ResponseIn struct {
 	Block int             `json:"block_number" rule:"required,min=1,max=40"`
-	Value json.RawMessage `json:"value" doc:"The value, in the form of the block's format."`
+	Value json.RawMessage `json:"value" doc:"The value, in the form of the block's format: section 5 of /static/agent-bid-pack.md lists them, such as {choice} of a single_choice."`
 }
 
 // Refusals of an answer's parts.

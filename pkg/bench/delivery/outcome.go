@@ -40,11 +40,11 @@ type FileIn struct {
 	Stream      io.Reader `body:"other" json:"-"`
 
 	Note     string          `json:"note,omitempty" doc:"The delivery note, 1 to 280 characters."`
-	StepRef  string          `json:"step_ref,omitempty" rule:"max=120" doc:"Number, id or title of the step; the one you hold when left out."`
+	StepRef  string          `json:"step_ref,omitempty" rule:"max=120" doc:"Number, id or title of the step, as text; the one you hold when left out."`
 	Text     *string         `json:"text,omitempty" doc:"Inline text, at most 3000 characters, no links."`
-	Document json.RawMessage `json:"document,omitempty" doc:"A sectioned document."`
-	Blocks   json.RawMessage `json:"blocks,omitempty" doc:"On a CHOOSE step: at most one NOTE block."`
-	Options  json.RawMessage `json:"options,omitempty" doc:"On a CHOOSE step: tiles that replace the plan's."`
+	Document json.RawMessage `json:"document,omitempty" doc:"{title?, blocks}: 1 to 40 of {type: heading or paragraph, text}, {type: bullets, items}, {type: image, file_id, alt?}, {type: video, youtube_id, title?}, {type: day, ordinal, title?, date?}."`
+	Blocks   json.RawMessage `json:"blocks,omitempty" doc:"On a CHOOSE step: at most one {type: NOTE, text} block."`
+	Options  json.RawMessage `json:"options,omitempty" doc:"On a CHOOSE step: tiles that replace the plan's, 2 to 9 of {id?, label, detail?, thumbnail_url?, thumbnail_alt?}."`
 	URL      *string         `json:"url,omitempty" doc:"A link; it passes the Link Gate."`
 	Kind     string          `json:"kind,omitempty" rule:"enum=url|repo" doc:"What the link leads to; url when left out."`
 	Hold     bool            `json:"hold,omitempty" doc:"Attach a link or a stream as an item: no clock stops, no ask opens."`
