@@ -13,8 +13,14 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// maxToken is the longest piece of markup that is read at once: a picture inside a drawing.
-const maxToken = 16 << 20 // bytes
+// Bounds of reading markup.
+const (
+	maxToken   = 8 << 20  // bytes of a piece that is read at once: a picture inside a drawing
+	maxMarkup  = 64 << 20 // bytes of one file that are read piece by piece
+	maxNesting = 1000     // elements inside elements
+)
+
+var errLong = errors.New("filekind: more markup than is read piece by piece")
 
 // The languages whose elements browsers run.
 const svgSpace, pageSpace = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"
@@ -65,14 +71,23 @@ func (m markup) run(r io.Reader) (Verdict, error) {
 		in = transform.NewReader(b, unicode.UTF16(order, unicode.UseBOM).NewDecoder())
 	}
 	w := &watched{r: in}
-	d := xml.NewDecoder(w)
+	d := xml.NewDecoder(bufio.NewReaderSize(w, scanChunk))
 	d.Strict, d.CharsetReader = false, charset
-	for {
+	for deep := 0; ; {
 		t, err := d.Token()
 		if err != nil {
 			return m.end(w, err)
 		}
 		w.since = 0
+		switch t.(type) {
+		case xml.StartElement:
+			deep++
+		case xml.EndElement:
+			deep--
+		}
+		if deep > maxNesting {
+			return refuse(TooMuch, ""), nil
+		}
 		if reason := m.token(t); reason != "" {
 			return refuse(reason, ""), nil
 		}
@@ -87,7 +102,7 @@ func (m markup) end(w *watched, err error) (Verdict, error) {
 		return broken(err, "")
 	}
 	if !errors.Is(err, io.EOF) {
-		w.since = -1 << 62 // nothing is kept any more
+		w.rest = true
 		if _, err := io.Copy(io.Discard, w); err != nil {
 			return broken(err, "")
 		}
@@ -211,6 +226,8 @@ func (a *ascii) Read(p []byte) (int, error) {
 type watched struct {
 	r     io.Reader
 	since int64 // bytes since the last piece
+	total int64
+	rest  bool // nothing is kept any more
 	kept  []byte
 	runs  bool // a script is mentioned
 	shows bool // so is a language in which one would run, or what could spell one
@@ -220,11 +237,16 @@ type watched struct {
 // Read implements io.Reader.
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
-	if w.since += int64(n); w.since > maxToken {
+	w.since, w.total = w.since+int64(n), w.total+int64(n)
+	switch {
+	case w.rest:
+	case w.since > maxToken+scanChunk:
 		return 0, errTooMuch
+	case w.total > maxMarkup:
+		err = errLong
 	}
 	const overlap = 32 // bytes, longer than every word
-	window := bytes.ToLower(append(w.kept, p[:n]...))
+	window := fold(append(w.kept, p[:n]...))
 	has := func(words ...string) bool {
 		for _, word := range words {
 			if bytes.Contains(window, []byte(word)) {
