@@ -20,7 +20,7 @@ const picture = "\x89PNG\r\n\x1a\n a bench by the pond"
 func lastStep(b *sitetest.Browser, a *sitetest.Agent, target, deal string) {
 	a.Work(deal)
 	a.Deliver(target, map[string]any{"note": "Three places, all with a free table for nine."})
-	b.Get("/deals/"+deal+"/steps/2").Form("answer").Set("har_1", "1").Send("verdict=approve").Want(200)
+	b.Get("/deals/"+deal+"/steps/2").Want(200, "comes back to you. This cannot be undone").Form("answer").Set("har_1", "1").Send("verdict=approve").Want(200)
 	a.Work(deal)
 	a.Deliver(target, map[string]any{"note": "Please tell me who comes."})
 	b.Get("/deals/"+deal+"/steps/3").Form("answer").Set("har_1", "Ana: nuts").Set("har_2", "2026-12-04T20:30").Set("har_3.0", "2").Set("har_3.1", "0").Set("har_4", "yes").
