@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"guildhall/pkg/bench/deals/path"
 	"guildhall/pkg/bench/proposal"
 	"guildhall/pkg/bench/record"
+	"guildhall/pkg/fault"
 )
 
 var start = time.Date(2026, 11, 30, 18, 20, 0, 0, time.UTC)
@@ -172,7 +174,7 @@ func TestPulsesMoveOneCheckpointAtATimeAndStartAgainWithEachStretch(t *testing.T
 	if err != nil || s.State != path.Waiting {
 		t.Fatal(err)
 	}
-	if err := d.CheckIn(start, 100); !errors.Is(err, path.NotWorking) {
+	if err := d.CheckIn(start, 100); !errors.Is(err, path.NotWorking) || !strings.HasSuffix(fault.From(err).Fix, d.ID+"/current-step") {
 		t.Fatal(err)
 	}
 	if err := d.Answer(start, s, path.Answer{Verdict: path.RequestChanges}); err != nil {

@@ -29,8 +29,11 @@ func (d *Deal) Work() (*Step, error) {
 	if s := d.Open(); s != nil && s.State == Working {
 		return s, nil
 	}
-	return nil, NotWorking
+	return nil, NotWorking.FixedBy(d.currentStep())
 }
+
+// currentStep is the call that tells whose turn it is.
+func (d *Deal) currentStep() string { return "GET /api/bench/deals/" + d.ID + "/current-step" }
 
 // CheckIn records a pulse (bench.md 8.2). It moves no clock but the next pulse's.
 func (d *Deal) CheckIn(at time.Time, percent int) error {
@@ -58,7 +61,7 @@ func (d *Deal) CheckIn(at time.Time, percent int) error {
 func (d *Deal) CanFile(ref string, hold bool) (*Step, error) {
 	s, err := d.Work()
 	if err != nil {
-		return nil, OutOfTurn.FixedBy("GET /api/bench/deals/" + d.ID + "/current-step")
+		return nil, OutOfTurn.FixedBy(d.currentStep())
 	}
 	if ref != "" && ref != s.ID && ref != s.number() && ref != s.Title {
 		return nil, OneBall
@@ -159,7 +162,7 @@ func (d *Deal) Fail(at time.Time, s *Step, reason, test, exception string) error
 		return NotActive
 	}
 	if s.State != Working {
-		return NotWorking
+		return NotWorking.FixedBy(d.currentStep())
 	}
 	d.end(Event{Word: record.TargetAgentFailed, At: at, Step: s.Number, Cause: AgentFailed, Reason: reason, Test: test, Exception: exception})
 	return nil
