@@ -69,6 +69,12 @@ func (a *address) fileNames() (path string, query []string) {
 		}
 		query = append(query, fileName(value))
 	}
+	if all := a.segments(); len(all) > 0 { // what some servers take for parameters, others take for the name
+		_, behind, _ := strings.Cut(all[len(all)-1], ";")
+		for name := range strings.SplitSeq(behind, ";") {
+			query = append(query, fileName(name))
+		}
+	}
 	return a.file(), query
 }
 
