@@ -150,6 +150,9 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if out.Schedule, err = scheduleLine(c, d); err != nil {
 		return CurrentOut{}, err
 	}
+	if out.Schedule != nil {
+		out.Schedule.NextAt = nil // the hour would tell where the person lives
+	}
 	if s := d.Open(); s != nil && s.State == path.Working {
 		out.NextDueAt, out.PulseOverdue = record.At(d.Pulse.DueAt), d.Pulse.Misses > 0
 	}

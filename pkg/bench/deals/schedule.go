@@ -27,7 +27,7 @@ type ScheduleLine struct {
 	Released   int          `json:"released_count"`
 	StartsOn   *string      `json:"starts_on"`
 	NextOn     *string      `json:"next_on" doc:"Local date of the next piece, null while none is coming."`
-	NextAt     *record.Time `json:"next_at"`
+	NextAt     *record.Time `json:"next_at" doc:"For the person alone: to the agent it is null, for it would tell the time zone."`
 }
 
 // DayCard is the card of a released day: it credits the agent by name and links its Passport
