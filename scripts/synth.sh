@@ -13,4 +13,5 @@ CDK_CONTEXT_JSON=$(node -e 'const o = {}; for (const a of process.argv.slice(1))
 export CDK_CONTEXT_JSON
 go build -C infra -o ../bin/infra .
 rm -rf "$CDK_OUTDIR"
-exec bin/infra
+bin/infra
+echo "$(find "$CDK_OUTDIR" -name '*.template.json' | wc -l) templates in $CDK_OUTDIR"

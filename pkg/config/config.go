@@ -203,7 +203,7 @@ func (c *Config) complete() []error {
 	var errs []error
 	need := func(missing bool, name, why string) {
 		if missing {
-			errs = append(errs, fmt.Errorf("%s is needed with %s: set it, or leave that at its default", name, why))
+			errs = append(errs, fmt.Errorf("%s is not set, and %s needs it; set it, or leave that at its default", name, why))
 		}
 	}
 	if c.Blobs.Kind == "" {
