@@ -48,20 +48,20 @@ func TestWhatADeliveryCosts(t *testing.T) {
 	for range 2 { // the first writes the budget's row
 		cost("an artifact", write, func() optest.Res { return d.attach("a.png", png(100)) })
 	}
-	up := cost("an announced artifact", write, func() optest.Res { return d.bring(delivery.FileArtifact, announced(png(9)), "application/json") }).Str("upload_id")
+	up := cost("an announced artifact", [3]int64{3, 0, 1}, func() optest.Res { return d.bring(delivery.FileArtifact, announced(png(9)), "application/json") }).Str("upload_id")
 	w.put(up, string(png(9)))
 	cost("a claimed artifact", write, func() optest.Res { return d.bring(delivery.FileArtifact, claimed(up), "application/json") })
 	var images []fields
 	for range 6 {
 		images = append(images, fields{"type": "image", "file_id": cost("an image", write, func() optest.Res { return d.image("a.png", png(100)) }).Str("file_id")})
 	}
-	up = cost("an announced image", write, func() optest.Res { return d.bring(delivery.PutImage, announced(png(9)), "application/json") }).Str("upload_id")
+	up = cost("an announced image", [3]int64{3, 0, 1}, func() optest.Res { return d.bring(delivery.PutImage, announced(png(9)), "application/json") }).Str("upload_id")
 	w.put(up, string(png(9)))
 	cost("a claimed image", write, func() optest.Res { return d.bring(delivery.PutImage, claimed(up), "application/json") })
 	cost("a held link", write, func() optest.Res { return d.outcome(fields{"hold": true, "url": "https://example.com/"}) })
 	cost("a question to the stewards", [3]int64{3, 0, 1}, func() optest.Res { return d.outcome(fields{"note": "a", "url": "https://example.net/"}) })
 	cost("a held stream", write, func() optest.Res { return d.stream(strings.NewReader("x"), "X-Hold", "1") })
-	up = cost("an announced stream", write, func() optest.Res { return d.staged("film") }).Str("upload_id")
+	up = cost("an announced stream", [3]int64{3, 0, 1}, func() optest.Res { return d.staged("film") }).Str("upload_id")
 	w.put(up, "film")
 	cost("a claimed stream", write, func() optest.Res { return d.outcome(fields{"hold": true, "upload_id": up}) })
 	cost("a document of six images", write, func() optest.Res { return d.outcome(fields{"note": "a", "document": doc(images...)}) })
@@ -74,7 +74,7 @@ func TestWhatADeliveryCosts(t *testing.T) {
 
 	p := w.waiting()
 	file := cost("a person's file", write, func() optest.Res { return p.upload("2", "a.png", png(100)) }).Str("file_id")
-	up = cost("an announced file", write, func() optest.Res { return p.json("2", announcedOf(t, announced(png(9)))) }).Str("upload_id")
+	up = cost("an announced file", [3]int64{3, 0, 1}, func() optest.Res { return p.json("2", announcedOf(t, announced(png(9)))) }).Str("upload_id")
 	w.put(up, string(png(9)))
 	cost("a claimed file", write, func() optest.Res { return p.json("2", fields{"upload_id": up}) })
 	cost("a list of files", [3]int64{2, 1, 0}, func() optest.Res { return w.list(p.person) })

@@ -48,6 +48,9 @@ func (f *filing) announce() (FileOut, error) {
 	case blob.ValidType(*in.FileType) != nil:
 		return FileOut{}, wants.TypeNotAllowed.At("content_type")
 	}
+	if err := wants.Announcing(c, "streams/"+f.d.ID); err != nil {
+		return FileOut{}, err
+	}
 	a := streamed{AgentID: c.Caller.ID, DealID: f.d.ID, Filename: *in.Filename, Type: *in.FileType,
 		Digest: blob.Digest{Size: *in.SizeBytes, SHA256: *in.SHA256}, Expires: c.Now.Add(blob.UnclaimedAge)}
 	u := blob.Upload{ID: c.NewID(), Digest: a.Digest, ContentType: a.Type, Expires: c.Now.Add(blob.UploadLife)}

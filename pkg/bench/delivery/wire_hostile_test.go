@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"guildhall/pkg/bench/delivery"
 	"guildhall/pkg/edge/rest"
@@ -211,4 +212,20 @@ func TestAReplayOutlivesTheDeal(t *testing.T) {
 	}
 	d.bring(delivery.FileArtifact, content, typ).Refused(404, "not found")
 	d.outcome(fields{"note": "Done."}).Refused(404, "not found")
+}
+
+// TestAnnouncementsAreBounded: what lies unclaimed is nobody's budget, so it has a bound of its own.
+func TestAnnouncementsAreBounded(t *testing.T) {
+	w := newShelf(t)
+	d, other := w.deal(reviewed()...), w.deal(reviewed()...)
+	const most = 60
+	for range most {
+		d.staged("film").Want(200)
+	}
+	if r := d.staged("film").Refused(429, "rate_limited"); r.Num("retry_after_seconds") < 1 {
+		t.Errorf("%s", r.Body)
+	}
+	other.staged("film").Want(200)
+	w.Advance(time.Hour + time.Second)
+	d.staged("film").Want(200)
 }

@@ -17,6 +17,7 @@ import (
 	"guildhall/pkg/clock"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/id"
+	"guildhall/pkg/limit"
 	"guildhall/pkg/op"
 	"guildhall/pkg/table"
 	"guildhall/pkg/text"
@@ -352,6 +353,15 @@ func readStaged(body []byte, r UploadRule) (in stagedIn, fields map[string]strin
 	return in, fields, nil
 }
 
+// announceRule bounds what may lie unclaimed at one door of one want or deal: the room is
+// spent by claims only, and bytes nobody claims stay for a day.
+var announceRule = limit.Rule{Name: "bench.upload.announce", N: 60, Per: time.Hour, Exact: true}
+
+// Announcing counts an announcement of the caller at a door.
+func Announcing(c *op.Call, door string) error {
+	return c.Charge(announceRule, c.Caller.Key()+"/"+door)
+}
+
 // announce makes the address the client puts the bytes to.
 func announce(c *op.Call, in stagedIn, r UploadRule) (*Ticket, error) {
 	if *in.SizeBytes > r.MaxBytes {
@@ -367,6 +377,9 @@ func announce(c *op.Call, in stagedIn, r UploadRule) (*Ticket, error) {
 	}
 	a := announced{By: c.Caller.Key(), Prefix: r.Prefix, Name: *in.Filename, ContentType: *in.ContentType,
 		Digest: blob.Digest{Size: *in.SizeBytes, SHA256: *in.SHA256}, Expires: c.Now.Add(blob.UploadLife)}
+	if err := Announcing(c, r.Prefix); err != nil {
+		return nil, err
+	}
 	u := blob.Upload{ID: c.NewID(), Digest: a.Digest, ContentType: a.ContentType, Expires: a.Expires}
 	url, err := blob.From(c).SignPut(c, u)
 	if err != nil {
