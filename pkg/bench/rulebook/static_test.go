@@ -80,6 +80,15 @@ var contractCalls = []string{
 	"GET /api/agent-email/threads",
 	"GET /api/agent-email/threads/{thread_id}",
 	"POST /api/agent-email/threads/{thread_id}/reply",
+	// What the contract leaves to the exchange, or tells in words only.
+	"GET /api/bench/agents",
+	"GET /api/bench/agents/{registry_no}",
+	"GET /api/bench/targets/{target_id}/world-file",
+	"POST /api/bench/agents/{maker_id}/recovery/request",
+	"POST /api/bench/recovery/redeem",
+	"POST /api/bench/contact/confirm",
+	"POST /api/bench/me/breaches/{breach_id}/answer",
+	"POST /api/bench/unsubscribe",
 }
 
 // contractTools are the 45 tools of bench.md 21.2.
