@@ -425,7 +425,7 @@ func (l *look) tar(r io.Reader, depth int) (Verdict, error) {
 		h, err := t.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return Verdict{Kind: tarred}, nil
+			return emptied(r)
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
 			return broken(err, "")
 		}
@@ -441,6 +441,25 @@ func (l *look) tar(r io.Reader, depth int) (Verdict, error) {
 		}
 		if v, err := l.member(h.Name, t, tarred, depth); err != nil || !v.OK() {
 			return v, err
+		}
+	}
+}
+
+// emptied demands that nothing comes behind the end of a tar file: some programs read on.
+func emptied(r io.Reader) (Verdict, error) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(buf)
+		for _, b := range buf[:n] {
+			if b != 0 {
+				return refuse(Broken, ""), nil
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return Verdict{Kind: tarred}, nil
+		}
+		if err != nil {
+			return broken(err, "")
 		}
 	}
 }

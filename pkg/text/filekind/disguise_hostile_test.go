@@ -59,7 +59,9 @@ func TestDisguisesAreSeenThrough(t *testing.T) {
 		{"a letter with a file", "a.dat", oleHead + wide("__attach_version1.0_#00000000"), filekind.Macros},
 
 		{"a picture with a program behind", "a.png", png + evil, filekind.Program},
-		{"a tar that is a zip as well", "a.zip", tarOf(t, member{"a.txt", "x"}) + evil, filekind.Program},
+		{"a tar that is a zip as well", "a.zip", tarOf(t, member{"a.txt", "x"}) + evil, filekind.Broken},
+		{"a tar file behind another", "a.tar", tarOf(t, member{"a.txt", "x"}) + tarOf(t, member{"a.sh", "x"}), filekind.Broken},
+		{"the same, packed", "a.tgz", gzOf(t, "", tarOf(t, member{"a.txt", "x"})+tarOf(t, member{"a.sh", "x"})), filekind.Broken},
 		{"a gzip that is a zip as well", "a.zip", gzOf(t, "a.txt", "x") + evil, filekind.Broken},
 		{"a drawing that is a zip as well", "a.svg", svg("") + evil, filekind.Code},
 		{"an RTF that is a zip as well", "a.rtf", `{\rtf1 x}` + evil, filekind.Program}, {"an OLE file that is a zip as well", "a.doc", oleHead + evil, filekind.Program},
@@ -186,7 +188,7 @@ func TestOrdinaryArchivesAreStillTaken(t *testing.T) {
 	illustrated := `<?xml version="1.0" encoding="iso-8859-1"?><!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd" [` +
 		`<!ENTITY ns_svg "http://www.w3.org/2000/svg">]><svg xmlns="&ns_svg;"><a href="https://example.com/"/><image href="data:image/png;base64,AAAA"/>` + "<text>caf\xe9 &amp; on = x</text></svg>"
 	for _, c := range []struct{ name, body, kind string }{
-		{"a.jpg", b.String(), "jpeg"}, {"a.svg", illustrated, "svg"}, {"a.xml", wideMark(`<?xml version="1.0" encoding="utf-16"?><rows><row on="x"/></rows>`), "octets"},
+		{"a.jpg", b.String(), "jpeg"}, {"a.tar", tarOf(t, member{"a.txt", "x"}) + strings.Repeat("\x00", 9000), "tar"}, {"a.svg", illustrated, "svg"}, {"a.xml", wideMark(`<?xml version="1.0" encoding="utf-16"?><rows><row on="x"/></rows>`), "octets"},
 		{"a.txt", "<anna@example.com> wrote about the manuscript", "text"}, {"log.txt", "<34>Oct 11 ok", "text"}, {"a.txt", strings.Repeat(" ", 5000) + "x", "text"},
 		{"a.xml", `<?xml version="1.0"?><x>` + strings.Repeat(" ", 5000) + `<description><![CDATA[<script>]]></description></x>`, "text"},
 		{"book.epub", zipOf(t, member{"mimetype", "application/epub+zip"}, member{"a.xhtml", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>It was&nbsp;a night.</p></html>`}), "epub"},
