@@ -29,6 +29,7 @@ type look struct {
 	members  int
 	inflated int64 // bytes of members
 	unpacked int64 // bytes of tar files that were packed
+	markup   int64 // bytes of markup
 	free     [][]byte
 }
 
@@ -99,7 +100,7 @@ func (l *look) file(name string, s section, depth int) (Verdict, error) {
 	case v.Kind == ole, v.Kind == rtf:
 		v, err = l.scan(v.Kind, whole)
 	case v.Kind == svg, opensMarkup(head):
-		v, err = markup{kind: v.Kind}.run(whole)
+		v, err = markup{kind: v.Kind, spent: &l.markup}.run(whole)
 	}
 	if err != nil || !v.OK() {
 		return v, err
@@ -322,7 +323,7 @@ func (l *look) member(name string, r io.Reader, in Kind, depth int) (Verdict, er
 	case strings.EqualFold(name, "[Content_Types].xml"):
 		v, err = l.scan(types, &narrowed{whole})
 	case page && opensMarkup(head):
-		v, err = markup{kind: v.Kind, book: true}.run(whole)
+		v, err = markup{kind: v.Kind, book: true, spent: &l.markup}.run(whole)
 	default:
 		v, err = l.inner(v, head, whole, depth, name)
 	}
@@ -370,7 +371,7 @@ func (l *look) inner(v Verdict, head []byte, whole io.Reader, depth int, name st
 	case v.Kind == ole, v.Kind == rtf:
 		return l.scan(v.Kind, whole)
 	case v.Kind == svg, opensMarkup(head):
-		return markup{kind: v.Kind}.run(whole)
+		return markup{kind: v.Kind, spent: &l.markup}.run(whole)
 	}
 	return v, nil
 }

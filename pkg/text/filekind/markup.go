@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"regexp"
 	"strings"
 
 	"golang.org/x/text/encoding/unicode"
@@ -16,7 +17,7 @@ import (
 // Bounds of reading markup.
 const (
 	maxToken   = 8 << 20  // bytes of a piece that is read at once: a picture inside a drawing
-	maxMarkup  = 64 << 20 // bytes of one file that are read piece by piece
+	maxMarkup  = 32 << 20 // bytes of one file, all its members together, that are read piece by piece
 	maxNesting = 1000     // elements inside elements
 )
 
@@ -55,8 +56,9 @@ func opensMarkup(head []byte) bool {
 // markup reads a drawing or other markup for what a browser would run in it. Pages are
 // refused, but those of an electronic book.
 type markup struct {
-	kind Kind
-	book bool
+	kind  Kind
+	book  bool
+	spent *int64 // bytes read piece by piece so far, of the whole file
 }
 
 // run reads it to its end.
@@ -70,7 +72,7 @@ func (m markup) run(r io.Reader) (Verdict, error) {
 	if order, wide := wideOrder(head); wide {
 		in = transform.NewReader(b, unicode.UTF16(order, unicode.UseBOM).NewDecoder())
 	}
-	w := &watched{r: in}
+	w := &watched{r: in, total: m.spent}
 	d := xml.NewDecoder(bufio.NewReaderSize(w, scanChunk))
 	d.Strict, d.CharsetReader = false, charset
 	for deep := 0; ; {
@@ -222,30 +224,32 @@ func (a *ascii) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// spelt finds the name of a language that is written in numbers.
+var spelt = regexp.MustCompile(`xmlns[^=<>]{0,99}=[ \t\r\n]{0,99}["'][^"'<>]{0,200}&#`)
+
 // watched looks for what runs in all that is read of markup.
 type watched struct {
 	r     io.Reader
 	since int64 // bytes since the last piece
-	total int64
+	total *int64
 	rest  bool // nothing is kept any more
 	kept  []byte
 	runs  bool // a script is mentioned
 	shows bool // so is a language in which one would run, or what could spell one
-	spelt [2]bool
 }
 
 // Read implements io.Reader.
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
-	w.since, w.total = w.since+int64(n), w.total+int64(n)
+	w.since, *w.total = w.since+int64(n), *w.total+int64(n)
 	switch {
 	case w.rest:
 	case w.since > maxToken+scanChunk:
 		return 0, errTooMuch
-	case w.total > maxMarkup:
+	case *w.total > maxMarkup:
 		err = errLong
 	}
-	const overlap = 32 // bytes, longer than every word
+	const overlap = 512 // bytes, longer than every word and what spelt finds
 	window := fold(append(w.kept, p[:n]...))
 	has := func(words ...string) bool {
 		for _, word := range words {
@@ -256,8 +260,7 @@ func (w *watched) Read(p []byte) (int, error) {
 		return false
 	}
 	w.runs = w.runs || has("<script", ":script", "javascript:", "<!attlist")
-	w.spelt[0], w.spelt[1] = w.spelt[0] || has("xmlns"), w.spelt[1] || has("&#")
-	w.shows = w.shows || has("w3.org/1999/xhtml", "w3.org/2000/svg", "<!entity", "xml-stylesheet") || w.spelt[0] && w.spelt[1]
+	w.shows = w.shows || has("w3.org/1999/xhtml", "w3.org/2000/svg", "<!entity", "xml-stylesheet") || has("&#") && spelt.Match(window)
 	w.kept = append(w.kept[:0], window[max(0, len(window)-overlap):]...)
 	return n, err
 }
