@@ -201,7 +201,7 @@ func (s *sim) do(c call) *op.Response {
 	}
 	body := []byte(text(c.body))
 	key := ""
-	if c.op.Idempotent == op.KeyRequired {
+	if c.op.Idempotent != op.KeyIgnored {
 		s.keys++
 		key = "key-" + strconv.FormatUint(s.seed, 10) + "-" + strconv.Itoa(s.keys)
 	}
@@ -216,6 +216,9 @@ func (s *sim) do(c call) *op.Response {
 		s.note(c, res)
 		if !busy(res) {
 			break
+		}
+		if key == "" {
+			before = s.happened() // without a key nobody can tell a call from its repetition
 		}
 	}
 	s.honest(c, res, s.happened()-before)
