@@ -17,7 +17,7 @@ tests() { make -s test; }
 mutants() { make -s mutants; }
 race() { make -s race; }
 functions() { go run ./scripts/functions -twice; }
-infra() { (cd infra && PATH="$(bash scripts/node22.sh):$PATH" go test ./...); }
+infra() { local node; node=$(bash scripts/node22.sh) && (cd infra && PATH="$node:$PATH" go test ./...); }
 emulators() { make -s emulators; }
 mcp() { bash scripts/mcp-conformance.sh; }
 openapi() { bash scripts/openapi-lint.sh; }

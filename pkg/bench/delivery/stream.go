@@ -48,7 +48,7 @@ func (f *filing) announce() (FileOut, error) {
 	case blob.ValidType(*in.FileType) != nil:
 		return FileOut{}, wants.TypeNotAllowed.At("content_type")
 	}
-	if err := wants.Announcing(c, "streams/"+f.d.ID); err != nil {
+	if err := wants.Announcing(c, "stream:"+f.d.ID); err != nil {
 		return FileOut{}, err
 	}
 	a := streamed{AgentID: c.Caller.ID, DealID: f.d.ID, Filename: *in.Filename, Type: *in.FileType,
