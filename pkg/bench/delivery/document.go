@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -52,6 +53,9 @@ func shapeDocument(raw json.RawMessage, images map[string]bool) (*deals.Document
 	if text.BareURL(d.Words()) {
 		return nil, LinkInText.At("document")
 	}
+	if name := unknown(raw, new(deals.Document)); name != "" {
+		return nil, badDocument("document", "A document and its blocks have no field "+name+".")
+	}
 	d.Title = text.Normalize(d.Title)
 	if text.Len(d.Title) > MaxDocumentTitle {
 		return nil, badDocument("document.title", "The title is at most 200 characters.")
@@ -75,7 +79,36 @@ func shapeDocument(raw json.RawMessage, images map[string]bool) (*deals.Document
 	return &d, nil
 }
 
-// clean normalises a block, drops what its type does not have, and says what is wrong.
+// unknown is the name of a field that a shape does not have, in quotation marks; "" when raw
+// has none such.
+func unknown(raw json.RawMessage, shape any) string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(shape); err != nil {
+		if _, name, found := strings.Cut(err.Error(), "unknown field "); found {
+			return name
+		}
+	}
+	return ""
+}
+
+// lost is the field of a block that its type does not have and that would be dropped; "" for
+// none.
+func lost(b, kept *deals.Block) string {
+	for _, f := range []struct {
+		name       string
+		sent, kept bool
+	}{{"text", b.Text != "", kept.Text != ""}, {"items", len(b.Items) > 0, len(kept.Items) > 0}, {"file_id", b.FileID != "", kept.FileID != ""},
+		{"alt", text.Normalize(b.Alt) != "", kept.Alt != ""}, {"youtube_id", b.YoutubeID != "", kept.YoutubeID != ""},
+		{"title", text.Normalize(b.Title) != "", kept.Title != ""}, {"ordinal", b.Ordinal != 0, kept.Ordinal != 0}, {"date", b.Date != "", kept.Date != ""}} {
+		if f.sent && !f.kept {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// clean normalises a block and says what is wrong with it.
 func clean(b *deals.Block, images map[string]bool) string {
 	n := deals.Block{Type: b.Type}
 	switch b.Type {
@@ -115,6 +148,9 @@ func clean(b *deals.Block, images map[string]bool) string {
 		}
 	default:
 		return "The types are heading, paragraph, bullets, image, video and day."
+	}
+	if field := lost(b, &n); field != "" {
+		return "A " + b.Type + " block has no " + field + "."
 	}
 	*b = n
 	return ""

@@ -326,6 +326,11 @@ func TestDocumentsOfEveryBlock(t *testing.T) {
 	bad()
 	bad(slices.Repeat([]fields{para("x")}, delivery.MaxDocumentBlocks+1)...)
 	bad(para(""))
+	// what would be dropped is refused, so that nothing is lost in silence
+	bad(fields{"type": "paragraph", "text": "x", "caption": "y"})
+	bad(fields{"type": "bullets", "items": []string{"x"}, "text": "y"})
+	bad(fields{"type": "paragraph", "text": "x", "title": "y"})
+	d.outcome(fields{"note": "x", "document": fields{"blocks": []fields{para("x")}, "subtitle": "y"}}).Refused(422, "document_invalid")
 	bad(para(strings.Repeat("x", delivery.MaxDocumentText+1)))
 	bad(fields{"type": "bullets", "items": slices.Repeat([]string{"x"}, delivery.MaxBullets+1)})
 	bad(fields{"type": "bullets", "items": []string{strings.Repeat("x", delivery.MaxBullet+1)}})

@@ -157,6 +157,7 @@ func announce(c *op.Call, s *drip.Schedule, p *account.Person) {
 		if together > 1 {
 			body += fmt.Sprintf(" So are the days before it that we had missed: %d in all.", together)
 		}
+		body += " You can turn these mails off on the page of the delivery."
 		deals.Mail(c, p.ID, key, deals.Notice{Subject: subject, Body: body, Link: dayPath(s, n)})
 	}
 	if s.On(drip.Text) && c.Texts && p.Phone != "" {

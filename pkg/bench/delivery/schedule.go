@@ -211,10 +211,11 @@ type parts []part
 // list reads the pieces' shape.
 func (in *ScheduleIn) list() (parts, error) {
 	var list parts
-	dec := json.NewDecoder(bytes.NewReader(in.Pieces))
-	dec.DisallowUnknownFields()
-	if !sent(in.Pieces) || dec.Decode(&list) != nil || len(list) < 1 || len(list) > drip.MaxPieces {
+	if !sent(in.Pieces) || json.Unmarshal(in.Pieces, &list) != nil || len(list) < 1 || len(list) > drip.MaxPieces {
 		return nil, ScheduleInvalid.At("pieces")
+	}
+	if name := unknown(in.Pieces, new(parts)); name != "" {
+		return nil, ScheduleInvalid.At("pieces").Say("A piece is {title, document} and has no field " + name + ".")
 	}
 	for i := range list {
 		p := &list[i]
