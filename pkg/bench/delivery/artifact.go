@@ -39,19 +39,9 @@ type ArtifactFileOut struct {
 	ContentType string       `json:"content_type,omitempty"`
 	StepID      string       `json:"step_id,omitempty"`
 	FiledAt     *record.Time `json:"filed_at,omitempty"`
-	UploadURL   string       `json:"upload_url,omitempty"`
-	UploadID    string       `json:"upload_id,omitempty"`
-	ExpiresAt   *record.Time `json:"expires_at,omitempty"`
-	Used        int64        `json:"target_usage_bytes"`
-	Budget      int64        `json:"target_budget_bytes"`
-}
-
-// StatusCode implements op.Statuser: a ticket is no artifact yet.
-func (o ArtifactFileOut) StatusCode() int {
-	if o.UploadID != "" {
-		return 200
-	}
-	return 201
+	ticket
+	Used   int64 `json:"target_usage_bytes"`
+	Budget int64 `json:"target_budget_bytes"`
 }
 
 // FileArtifact attaches a file to the step the agent holds. It shows on the step at once and
@@ -87,7 +77,7 @@ func fileArtifact(c *op.Call, in ArtifactFileIn) (ArtifactFileOut, error) {
 	}
 	if t != nil {
 		used, err := wants.UsedBytes(c, d.TargetID)
-		return ArtifactFileOut{UploadURL: t.UploadURL, UploadID: t.UploadID, ExpiresAt: record.At(t.ExpiresAt), Used: used, Budget: wants.MaxFileBytes}, err
+		return ArtifactFileOut{ticket: ticketOf(t), Used: used, Budget: wants.MaxFileBytes}, err
 	}
 	if ref := f.Fields["step_ref"]; in.StepRef == "" {
 		if s, err = holds(d, ref); err != nil {

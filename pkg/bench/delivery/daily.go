@@ -92,9 +92,9 @@ func view(c *op.Call, d *path.Deal, s *drip.Schedule) DailyOut {
 		Days: []DayLine{}, Controls: []string{}}
 	dates := s.Plan()
 	for i, h := range s.Pieces {
-		l := DayLine{Ordinal: i + 1, Title: h.Title, Video: text1(h.Video)}
+		l := DayLine{Ordinal: i + 1, Title: h.Title, Video: deals.Given(h.Video)}
 		if !dates[i].IsZero() {
-			l.Date = text1(dates[i].String())
+			l.Date = deals.Given(dates[i].String())
 		}
 		if i < len(s.Released) {
 			r := s.Released[i]
@@ -109,14 +109,6 @@ func view(c *op.Call, d *path.Deal, s *drip.Schedule) DailyOut {
 		out.Controls = []string{"channels", "resume", "stop"}
 	}
 	return out
-}
-
-// text1 is nil for nothing.
-func text1(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // change settles a timed delivery, does something to it and stages what follows.

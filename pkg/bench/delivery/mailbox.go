@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"guildhall/pkg/bench/deals"
-	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/registry"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
@@ -27,23 +26,13 @@ type MailboxIn struct {
 
 // MailboxOut is the stored image, or the ticket of an announced one.
 type MailboxOut struct {
-	FileID      string       `json:"file_id,omitempty"`
-	SHA256      string       `json:"sha256,omitempty"`
-	SizeBytes   int64        `json:"size_bytes,omitempty"`
-	ContentType string       `json:"content_type,omitempty"`
-	UploadURL   string       `json:"upload_url,omitempty"`
-	UploadID    string       `json:"upload_id,omitempty"`
-	ExpiresAt   *record.Time `json:"expires_at,omitempty"`
-	Used        int64        `json:"target_usage_bytes"`
-	Budget      int64        `json:"target_budget_bytes"`
-}
-
-// StatusCode implements op.Statuser: a ticket is no image yet.
-func (o MailboxOut) StatusCode() int {
-	if o.UploadID != "" {
-		return 200
-	}
-	return 201
+	FileID      string `json:"file_id,omitempty"`
+	SHA256      string `json:"sha256,omitempty"`
+	SizeBytes   int64  `json:"size_bytes,omitempty"`
+	ContentType string `json:"content_type,omitempty"`
+	ticket
+	Used   int64 `json:"target_usage_bytes"`
+	Budget int64 `json:"target_budget_bytes"`
 }
 
 // PutImage stores an image that documents of the deal may show; nobody sees it before one
@@ -82,7 +71,7 @@ func putImage(c *op.Call, in MailboxIn) (MailboxOut, error) {
 	if t != nil || err != nil {
 		out := MailboxOut{Used: used, Budget: wants.MaxFileBytes}
 		if t != nil {
-			out.UploadURL, out.UploadID, out.ExpiresAt = t.UploadURL, t.UploadID, record.At(t.ExpiresAt)
+			out.ticket = ticketOf(t)
 		}
 		return out, err
 	}

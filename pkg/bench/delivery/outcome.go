@@ -79,17 +79,7 @@ type FileOut struct {
 	State     string       `json:"state,omitempty"`
 	Version   int          `json:"version,omitempty"`
 	Held      bool         `json:"held,omitempty"`
-	UploadURL string       `json:"upload_url,omitempty"`
-	UploadID  string       `json:"upload_id,omitempty"`
-	ExpiresAt *record.Time `json:"expires_at,omitempty"`
-}
-
-// StatusCode implements op.Statuser: a ticket is no outcome yet.
-func (o FileOut) StatusCode() int {
-	if o.UploadID != "" {
-		return 200
-	}
-	return 201
+	ticket
 }
 
 // Refusals of an outcome, beyond those of the Path.

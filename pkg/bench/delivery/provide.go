@@ -6,7 +6,6 @@ import (
 
 	"guildhall/pkg/bench/deals"
 	"guildhall/pkg/bench/deals/path"
-	"guildhall/pkg/bench/record"
 	"guildhall/pkg/bench/wants"
 	"guildhall/pkg/fault"
 	"guildhall/pkg/op"
@@ -39,22 +38,12 @@ func (in UploadIn) Rows(string) []table.Key { return in.WithFiles() }
 // over means (rule 141): whoever announces a file reads it before the bytes are sent, and
 // the step says it before that.
 type UploadOut struct {
-	FileID    string       `json:"file_id,omitempty"`
-	Filename  string       `json:"filename,omitempty"`
-	SizeBytes int64        `json:"size_bytes,omitempty"`
-	SHA256    string       `json:"sha256,omitempty"`
-	UploadURL string       `json:"upload_url,omitempty"`
-	UploadID  string       `json:"upload_id,omitempty"`
-	ExpiresAt *record.Time `json:"expires_at,omitempty"`
-	Notice    string       `json:"notice"`
-}
-
-// StatusCode implements op.Statuser: a ticket is no file yet.
-func (o UploadOut) StatusCode() int {
-	if o.UploadID != "" {
-		return 200
-	}
-	return 201
+	FileID    string `json:"file_id,omitempty"`
+	Filename  string `json:"filename,omitempty"`
+	SizeBytes int64  `json:"size_bytes,omitempty"`
+	SHA256    string `json:"sha256,omitempty"`
+	ticket
+	Notice string `json:"notice"`
 }
 
 // Upload lays a file of the person on a step that waits for them. The agent sees nothing of
@@ -96,7 +85,7 @@ func upload(c *op.Call, in UploadIn) (UploadOut, error) {
 	}
 	c.Check(deals.Key(d.ID)) // an answer that comes first takes no more files
 	if t != nil {
-		return UploadOut{UploadURL: t.UploadURL, UploadID: t.UploadID, ExpiresAt: record.At(t.ExpiresAt), Notice: deals.UploadNotice}, nil
+		return UploadOut{ticket: ticketOf(t), Notice: deals.UploadNotice}, nil
 	}
 	own := wants.OwnFile{ID: f.ID, PersonID: d.PersonID, TargetID: d.TargetID, DealID: d.ID, Step: s.Number, Key: f.Key, Name: f.Name,
 		ContentType: f.ContentType, Bytes: f.Size, SHA256: f.SHA256, At: c.Now}

@@ -59,7 +59,7 @@ func (f *filing) announce() (FileOut, error) {
 		return FileOut{}, storeFault(err)
 	}
 	c.CreateUntil(streamKey(u.ID), a, a.Expires)
-	return FileOut{UploadURL: url, UploadID: u.ID, ExpiresAt: record.At(u.Expires)}, nil
+	return FileOut{ticket: ticket{url, u.ID, record.At(u.Expires)}}, nil
 }
 
 // stream hashes the bytes, in passing or where they were put; nothing of them is kept.
