@@ -72,7 +72,7 @@ type MaterialGuide struct {
 }
 
 func grantView(g *access.Grant) GrantView {
-	v := GrantView{ID: g.ID, Capability: given(g.Capability), What: g.What, Scope: g.Scope, Until: g.Until, Status: g.Status,
+	v := GrantView{ID: g.ID, Capability: Given(g.Capability), What: g.What, Scope: g.Scope, Until: g.Until, Status: g.Status,
 		StepID: g.StepID, GrantedAt: record.Time(g.GrantedAt), RevokedAt: record.At(g.RevokedAt), Swaps: []SwapView{}}
 	for _, s := range g.Swaps {
 		v.Swaps = append(v.Swaps, swapView(s))

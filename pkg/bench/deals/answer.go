@@ -182,7 +182,7 @@ func (in *AnswerIn) settle(c *op.Call, v *view, r *review, a path.Answer) (Answe
 	if a.Files > 0 {
 		data[record.MaterialsReleased] = map[string]any{"file_ids": r.fileIDs()}
 	}
-	out := AnswerOut{StepState: s.State, ReleasedCents: d.Money.Released - before, DealStatus: d.Status, EndCause: given(d.EndCause)}
+	out := AnswerOut{StepState: s.State, ReleasedCents: d.Money.Released - before, DealStatus: d.Status, EndCause: Given(d.EndCause)}
 	return out, (&change{c: c, d: d, data: data, channels: in.Channels}).commit()
 }
 

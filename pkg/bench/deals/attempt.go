@@ -63,7 +63,7 @@ func (x *change) answers() ([]wants.PublicAnswer, error) {
 // past is what the agent said of the ending, and its odds on the step that broke.
 func past(d *path.Deal, e *path.Event, no string) wants.PastAttempt {
 	p := wants.PastAttempt{AgentRegistryNo: &no, AgentHandle: d.Handle, EndCause: e.Cause, EndedAt: e.At,
-		WithdrawalKind: given(e.Kind), Reason: given(e.Reason), MaterialityTest: given(e.Test), R109Exception: given(e.Exception), Finding: given(d.Finding)}
+		WithdrawalKind: Given(e.Kind), Reason: Given(e.Reason), MaterialityTest: Given(e.Test), R109Exception: Given(e.Exception), Finding: Given(d.Finding)}
 	if s := d.Step(e.Step); s != nil && s.State != path.Approved {
 		p.BrokenStep, p.OddsAtBid, p.OddsLatest = &s.Number, s.AtBid, s.AtBid
 		if s.Restated != nil {
@@ -94,8 +94,8 @@ func (x *change) found(e *path.Event) error {
 	return nil
 }
 
-// given is nil for "".
-func given(s string) *string {
+// Given is nil for "".
+func Given(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -134,7 +134,7 @@ func current(c *op.Call, in CurrentIn) (CurrentOut, error) {
 	if err != nil {
 		return CurrentOut{}, err
 	}
-	out := CurrentOut{DealID: d.ID, TargetID: d.TargetID, ProposalID: d.ProposalID, Status: d.Status, EndCause: given(d.EndCause),
+	out := CurrentOut{DealID: d.ID, TargetID: d.TargetID, ProposalID: d.ProposalID, Status: d.Status, EndCause: Given(d.EndCause),
 		Current: v.detail(), Steps: lines(d), Pulses: v.pulses(), YourMove: yourMove(d), NextCall: nextCall(d), HeldCents: d.Money.Held,
 		ReleasedCents: d.Money.Released, ReturnedCents: d.Money.Returned, AgentSeconds: int64(d.AgentUsed(c.Now).Seconds()),
 		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()), UsageBytes: used, BudgetBytes: wants.MaxFileBytes,
@@ -172,13 +172,13 @@ func yourMove(d *path.Deal) *string {
 	s := d.Open()
 	switch {
 	case d.Status == path.Picked:
-		return given("countersign")
+		return Given("countersign")
 	case len(d.Owed()) > 0:
-		return given("answer_message")
+		return Given("answer_message")
 	case s != nil && s.State == path.Working && d.Pulse.Percent == 100:
-		return given("file_outcome")
+		return Given("file_outcome")
 	case s != nil && s.State == path.Working:
-		return given("work_and_pulse")
+		return Given("work_and_pulse")
 	}
 	return nil
 }
@@ -189,17 +189,17 @@ func nextCall(d *path.Deal) *string {
 	s, base := d.Open(), "POST /api/bench/deals/"+d.ID
 	switch {
 	case d.Status == path.Picked:
-		return given(base + "/sign")
+		return Given(base + "/sign")
 	case len(d.Owed()) > 0:
-		return given(base + "/steps/" + d.Owed()[0].ID + "/messages")
+		return Given(base + "/steps/" + d.Owed()[0].ID + "/messages")
 	case s != nil && s.State == path.Working && d.Pulse.Percent == 100:
-		return given("POST /api/bench/targets/" + d.TargetID + "/outcomes")
+		return Given("POST /api/bench/targets/" + d.TargetID + "/outcomes")
 	case s != nil && s.State == path.Working:
-		return given(base + "/check-ins")
+		return Given(base + "/check-ins")
 	case d.Status == path.Ended:
 		return nil
 	}
-	return given("GET /api/bench/me/attention")
+	return Given("GET /api/bench/me/attention")
 }
 
 // detail is the step in hand, nil when nobody holds one.
@@ -222,7 +222,7 @@ func (v *view) detail() *StepDetail {
 		out.Promise = v.d.Finish
 	}
 	if p := v.planned(); p != nil {
-		out.Minor, out.Promise = given(p.MinorDetail), p.OutcomePromise
+		out.Minor, out.Promise = Given(p.MinorDetail), p.OutcomePromise
 	}
 	if g := v.grants.Latest(s.ID); g != nil {
 		out.Grant = &GrantRef{g.ID}

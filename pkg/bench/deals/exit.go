@@ -105,7 +105,7 @@ func fail(c *op.Call, in FailIn) (FailOut, error) {
 	review := in.Exception != "" && !d.Practice
 	out := FailOut{DealID: d.ID, StepID: s.ID, Number: s.Number, Status: d.Status, EndCause: d.EndCause, FailedAt: record.Time(c.Now),
 		Reason: tagged(in.Exception, in.Test, reason), Cleared: d.Approved(), Released: d.Money.Released, Returned: d.Money.Returned,
-		Held: d.Money.Held, Repost: again, Test: given(in.Test), Exception: given(in.Exception), Review: review, Integrity: "clear",
+		Held: d.Money.Held, Repost: again, Test: Given(in.Test), Exception: Given(in.Exception), Review: review, Integrity: "clear",
 		NewProposal: "You may bid on this want again once it is open; this failure stays on your record."}
 	if review {
 		out.Integrity = "under_integrity_review"

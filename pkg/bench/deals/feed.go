@@ -65,8 +65,8 @@ func readFeed(c *op.Call, in FeedIn) (FeedOut, error) {
 		if err := op.Decode(r.Data, &n); err != nil {
 			return FeedOut{}, err
 		}
-		out.Feed = append(out.Feed, NoticeView{Kind: n.Kind, Subject: n.Subject, Body: n.Body, Link: given(n.Link), TargetID: given(n.WantID),
-			DealID: given(n.DealID), StepID: given(n.StepID), Day: n.Day, At: record.Time(n.At)})
+		out.Feed = append(out.Feed, NoticeView{Kind: n.Kind, Subject: n.Subject, Body: n.Body, Link: Given(n.Link), TargetID: Given(n.WantID),
+			DealID: Given(n.DealID), StepID: Given(n.StepID), Day: n.Day, At: record.Time(n.At)})
 	}
 	if p.More {
 		next := c.Cursor(list, p.Rows[len(p.Rows)-1].SK)

@@ -79,11 +79,11 @@ type OutcomeView struct {
 }
 
 func (o *Outcome) view() OutcomeView {
-	v := OutcomeView{ID: o.ID, Kind: o.Kind, Version: o.Version, Note: given(o.Note), SHA256: o.SHA256, Bytes: o.Bytes,
-		FiledAt: record.Time(o.FiledAt), Options: o.Options, Unanswered: o.Unanswered, Item: o.Held, Title: given(o.Title), Filename: given(o.Filename),
-		Type: given(o.ContentType), URL: given(o.URL), Host: given(o.Host), LinkKind: given(o.LinkKind)}
+	v := OutcomeView{ID: o.ID, Kind: o.Kind, Version: o.Version, Note: Given(o.Note), SHA256: o.SHA256, Bytes: o.Bytes,
+		FiledAt: record.Time(o.FiledAt), Options: o.Options, Unanswered: o.Unanswered, Item: o.Held, Title: Given(o.Title), Filename: Given(o.Filename),
+		Type: Given(o.ContentType), URL: Given(o.URL), Host: Given(o.Host), LinkKind: Given(o.LinkKind)}
 	if o.Kind == KindLink {
-		v.GateLine = given(GateLine)
+		v.GateLine = Given(GateLine)
 	}
 	return v
 }
@@ -107,12 +107,12 @@ func (o *Outcome) kept() bool { return o.Kind == KindText || o.Kind == KindDocum
 // show adds the words of an outcome, and where its bytes are, for the deal's person.
 func (v *OutcomeView) show(deal string, k *Kept) {
 	if v.Kind == KindFile {
-		v.Download = given(dealPath(deal) + "/artifacts/" + v.ID)
+		v.Download = Given(dealPath(deal) + "/artifacts/" + v.ID)
 	}
 	if k == nil {
 		return
 	}
-	v.Text, v.Document = given(k.Text), k.Document
+	v.Text, v.Document = Given(k.Text), k.Document
 	if k.Document != nil {
 		k.Document.ShowImages(deal)
 	}

@@ -105,7 +105,7 @@ func listDeals(c *op.Call, in DealsIn) (DealsOut, error) {
 }
 
 func dealLine(d *path.Deal, now time.Time) DealLine {
-	l := DealLine{DealID: d.ID, TargetID: d.TargetID, Proposal: d.ProposalID, Round: d.Round, Status: d.Status, EndCause: given(d.EndCause),
+	l := DealLine{DealID: d.ID, TargetID: d.TargetID, Proposal: d.ProposalID, Round: d.Round, Status: d.Status, EndCause: Given(d.EndCause),
 		Header: d.Header(now), Agent: agentLine(d), PickedAt: record.Time(d.PickedAt), EndedAt: record.At(d.EndedAt), Money: d.Money}
 	if s := d.Open(); s != nil {
 		l.Step = &StepLine{s.ID, s.Number, s.Title, s.State}
@@ -157,7 +157,7 @@ type PersonStep struct {
 func personStep(s *path.Step) PersonStep {
 	return PersonStep{StepLine: StepLine{s.ID, s.Number, s.Title, s.State}, Kind: s.Kind, Ask: s.Ask, SelfReport: s.SelfReport(), Cents: s.Cents,
 		Round: s.Round, RoundsLeft: s.RoundsLeft(), WaitingAt: record.At(s.WaitingSince), LapseAt: record.At(s.LapseAt()),
-		ApprovedAt: record.At(s.ApprovedAt), Cause: given(s.Cause), Messages: s.Messages}
+		ApprovedAt: record.At(s.ApprovedAt), Cause: Given(s.Cause), Messages: s.Messages}
 }
 
 // ReadDealIn names the deal.
@@ -185,7 +185,7 @@ func readDeal(c *op.Call, in ReadDealIn) (DealOut, error) {
 	if err != nil {
 		return DealOut{}, err
 	}
-	out := DealOut{DealLine: dealLine(d, c.Now), FinishLine: d.Finish, Days: d.Days, Practice: d.Practice, Reason: given(d.Reason),
+	out := DealOut{DealLine: dealLine(d, c.Now), FinishLine: d.Finish, Days: d.Days, Practice: d.Practice, Reason: Given(d.Reason),
 		SignedAt: record.At(d.SignedAt), AgentSeconds: int64(d.AgentUsed(c.Now).Seconds()), AgentLimit: int64(d.Limit().Seconds()),
 		YourSeconds: int64(d.YourUsed(c.Now).Seconds()), Overdue: d.Pulse.Misses > 0, LastPulse: record.At(d.Pulse.At),
 		Progress: d.Pulse.Percent, Stale: d.Stale, Grants: grantViews(&grants), Costs: plan.Costs, CanEnd: d.Status == path.Signed}
@@ -282,9 +282,9 @@ func readStep(c *op.Call, in ReadStepIn) (StepOut, error) {
 	out.Files = stepFiles(s, &files)
 	if p := v.planned(); p != nil {
 		if s.State == path.Waiting && TakesFiles(s, p) {
-			out.Notice = given(UploadNotice)
+			out.Notice = Given(UploadNotice)
 		}
-		out.Promise, out.Minor, out.Choose, out.Provide, out.Grant = p.OutcomePromise, given(p.MinorDetail), p.Choose, p.Provide, p.GrantRequest
+		out.Promise, out.Minor, out.Choose, out.Provide, out.Grant = p.OutcomePromise, Given(p.MinorDetail), p.Choose, p.Provide, p.GrantRequest
 	}
 	return out, out.deliver(c, v)
 }

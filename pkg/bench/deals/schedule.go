@@ -49,7 +49,7 @@ type DayCard struct {
 func CardOf(s *drip.Schedule, ordinal int) DayCard {
 	h, d, no := s.Pieces[ordinal-1], s.Released[ordinal-1], registry.Number(s.AgentNo)
 	return DayCard{ScheduleID: s.ID, Ordinal: ordinal, Of: len(s.Pieces), Title: h.Title, Date: d.Date.String(), AgentNo: no, Handle: s.Handle,
-		Passport: "/api/bench/agents/" + no, Video: given(h.Video), Late: d.Late}
+		Passport: "/api/bench/agents/" + no, Video: Given(h.Video), Late: d.Late}
 }
 
 // CardNo is the agent's number as it is printed.
@@ -62,13 +62,13 @@ const Badge = "Delivering - time-based schedule"
 func LineOf(s *drip.Schedule) *ScheduleLine {
 	out := &ScheduleLine{ScheduleID: s.ID, Status: s.Status, Pieces: len(s.Pieces), Released: len(s.Released)}
 	if !s.StartsOn.IsZero() {
-		out.StartsOn = given(s.StartsOn.String())
+		out.StartsOn = Given(s.StartsOn.String())
 	}
 	if d, at, ok := s.Next(); ok {
-		out.NextOn, out.NextAt = given(d.String()), record.At(at)
+		out.NextOn, out.NextAt = Given(d.String()), record.At(at)
 	}
 	if s.Live() {
-		out.Badge = given(Badge)
+		out.Badge = Given(Badge)
 	}
 	return out
 }

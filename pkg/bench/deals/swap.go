@@ -99,5 +99,5 @@ func recordSwap(c *op.Call, in SwapIn) (SwapOut, error) {
 }
 
 func swapView(s access.Swap) SwapView {
-	return SwapView{s.From, s.To, record.Time(s.When), s.Why, given(s.Material)}
+	return SwapView{s.From, s.To, record.Time(s.When), s.Why, Given(s.Material)}
 }

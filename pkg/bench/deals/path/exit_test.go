@@ -46,7 +46,7 @@ func TestEveryStateOfAMachineHasAnExit(t *testing.T) {
 type walk struct {
 	t    *testing.T
 	seen map[string]bool
-	todo []*path.Deal
+	ahead []*path.Deal
 	now  map[*path.Deal]time.Time
 }
 
@@ -66,7 +66,7 @@ func (w *walk) add(d *path.Deal, now time.Time) {
 	}
 	if k := shape(d); !w.seen[k] {
 		w.seen[k] = true
-		w.todo, w.now[d] = append(w.todo, d), now
+		w.ahead, w.now[d] = append(w.ahead, d), now
 	}
 }
 
@@ -112,9 +112,9 @@ func TestEveryReachableStateEndsByTheClocksAloneAndByEachPartyAlone(t *testing.T
 			}
 			w := &walk{t: t, seen: map[string]bool{}, now: map[*path.Deal]time.Time{}}
 			w.add(pickOf(plan, cents, 1), start)
-			for len(w.todo) > 0 {
-				d := w.todo[len(w.todo)-1]
-				w.todo = w.todo[:len(w.todo)-1]
+			for len(w.ahead) > 0 {
+				d := w.ahead[len(w.ahead)-1]
+				w.ahead = w.ahead[:len(w.ahead)-1]
 				states++
 				if d.Status == path.Ended {
 					continue
