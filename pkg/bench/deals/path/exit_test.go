@@ -44,10 +44,10 @@ func TestEveryStateOfAMachineHasAnExit(t *testing.T) {
 // walk collects the reachable states of a plan. What differs only in its times is one
 // state.
 type walk struct {
-	t    *testing.T
-	seen map[string]bool
+	t     *testing.T
+	seen  map[string]bool
 	ahead []*path.Deal
-	now  map[*path.Deal]time.Time
+	now   map[*path.Deal]time.Time
 }
 
 // shape names a state.
